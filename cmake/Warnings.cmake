@@ -1,0 +1,8 @@
+# The warnings every target of the project is built with. They are errors in the presets only
+# (CMAKE_COMPILE_WARNING_AS_ERROR), so that a user's newer compiler never fails to build.
+add_library(lowtide_warnings INTERFACE)
+target_compile_options(
+  lowtide_warnings
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
+            -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wimplicit-fallthrough
+            -Wno-missing-field-initializers)

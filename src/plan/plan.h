@@ -1,0 +1,131 @@
+// Plan: a flat list of steps over buffers with fixed offsets in one arena. A value type: planners
+// make it, plan::check proves it, run::bind obeys it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "graph/graph.h"
+#include "lowtide/bytes.h"
+
+namespace lowtide::plan {
+
+using graph::NodeId;
+using graph::ValueId;
+
+struct BufferTag;
+using BufferId = core::Id<BufferTag>;
+
+// What one node costs, measured or by a model. Indexed by NodeId.
+struct NodeCost {
+  double seconds = 0;
+  Bytes scratch;  // of the kernel that will run
+};
+using Costs = core::IdVector<NodeId, NodeCost>;
+
+enum class BufferKind : std::uint8_t {
+  kPersistent,  // state or a constant: placed by the caller, in use during the whole program
+  kTransient,   // an input, an activation, a gradient
+  kScratch,     // one step's workspace
+};
+
+// A stretch of the arena in use from step `first` to step `last`, both included. Inputs are in use
+// from step 0 on, outputs until the last step. Several values may pass through one buffer: views of
+// the same bytes, and values written in place over one another.
+struct Buffer {
+  BufferKind kind = BufferKind::kTransient;
+  ValueId value;  // the first value in it; invalid for scratch
+  Bytes size;     // a multiple of kAlignment
+  Bytes offset;   // from the arena's start, a multiple of kAlignment
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
+
+inline constexpr Bytes kAlignment{64};
+
+// Where a step finds or leaves one value: `within` bytes into a buffer.
+struct Place {
+  BufferId buffer;
+  Bytes within;
+
+  bool operator==(const Place&) const = default;
+};
+
+// One execution of one node.
+struct Step {
+  NodeId node;
+  bool again = false;       // a recomputation: the node ran before in this program
+  std::vector<Place> in;    // one per input of the node
+  std::vector<Place> out;   // one per output; equal to an input's place where storage is shared
+  BufferId scratch;         // invalid where the kernel needs none
+};
+
+// The named policies. All lossless; later ones join here.
+enum class Policy : std::uint8_t {
+  kLowtide,  // the least time that fits, over the planner's candidates
+  kKeep,     // every activation stays until its last reader
+  kChen,     // square-root segments (Chen et al. 2016): keep segment borders, recompute the rest
+};
+
+std::string_view name(Policy policy);
+Policy parse_policy(std::string_view text);  // throws Error(kInvalidArgument) listing the names
+
+struct Plan {
+  Policy policy = Policy::kKeep;
+  std::vector<Step> steps;
+  core::IdVector<BufferId, Buffer> buffers;
+  Bytes arena_bytes;      // end of the highest buffer, persistent ones included
+  Bytes peak_live_bytes;  // most bytes in use at one step, persistent ones included: the lower
+                          // bound of arena_bytes; their difference is fragmentation
+  std::int32_t peak_step = 0;
+  double predicted_seconds = 0;    // sum over the steps
+  double lower_bound_seconds = 0;  // no plan of this graph can be faster: every node once
+  int kept = 0;        // forward values that stay from the forward to the backward pass
+  int recomputed = 0;  // steps that are recomputations
+};
+
+// A tensor that is in memory at the peak, for messages.
+struct Resident {
+  std::string name;
+  Bytes bytes;
+};
+
+struct Infeasible {
+  Bytes smallest_arena_bytes;       // make() succeeds at this number and not below
+  std::string peak_node;            // where the smallest plan needs the most
+  std::vector<Resident> residents;  // the largest tensors there, largest first, at most ten
+};
+
+struct Request {
+  const graph::Graph& graph;
+  const Costs& costs;
+  // Offsets of persistent values in the arena, by ValueId; every persistent value that has no
+  // producer must have one. Bytes [0, persistent_bytes) belong to them alone.
+  const core::IdVector<ValueId, Bytes>& persistent_offsets;
+  Bytes persistent_bytes;
+  Bytes arena_bytes;  // the arena's size: the plan must end at or below
+  Policy policy = Policy::kLowtide;
+};
+
+// The cheapest plan of the policy that fits. Deterministic; the candidates do not depend on the
+// budget, so a larger arena never gives a slower plan, and `smallest_arena_bytes` is exact.
+std::variant<Plan, Infeasible> make(const Request& request);
+
+// Everything wrong with a plan; empty when it is right. Shares no code with make(): replays the
+// steps on byte ranges and checks that each read finds the right version of its value whole, that
+// nothing in use is overwritten, that sharing is what the ops' cards allow, that state changes once
+// and recomputation only repeats what may be repeated, that sizes, alignment, the persistent area
+// and arena_bytes hold.
+std::vector<std::string> check(const graph::Graph& graph, const Costs& costs,
+                               const core::IdVector<ValueId, Bytes>& persistent_offsets,
+                               const Plan& plan);
+
+// Stable text for people and golden tests; JSON for `plan -o`.
+std::string to_text(const graph::Graph& graph, const Plan& plan);
+std::string to_json(const graph::Graph& graph, const Plan& plan);
+
+}  // namespace lowtide::plan
