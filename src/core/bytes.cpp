@@ -25,13 +25,13 @@ std::string Bytes::str() const {
 
 Bytes Bytes::parse(std::string_view text) {
   const auto bad = [&] {
-    return core::fail(ErrorCode::kInvalidArgument,
-                      "'{}' is not a size; write bytes or a number with kB, MB, GB, KiB, MiB or GiB",
-                      text);
+    return core::fail(
+        ErrorCode::kInvalidArgument,
+        "'{}' is not a size; write bytes or a number with kB, MB, GB, KiB, MiB or GiB", text);
   };
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                            std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   if (error != std::errc{} || value < 0 || !std::isfinite(value)) throw bad();
   std::string suffix(end, text.data() + text.size());
   suffix.erase(0, suffix.find_first_not_of(' ') == std::string::npos

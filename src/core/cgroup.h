@@ -9,10 +9,11 @@
 namespace lowtide::core {
 
 // Reads the limits of the process's own control groups and all their ancestors, tightest wins.
-// `root` stands for "/" so that tests can lay out a fake tree (proc/self/cgroup, sys/fs/cgroup/...).
+// `root` stands for "/" so that tests can lay out a fake tree of proc/self/cgroup and
+// sys/fs/cgroup.
 struct CgroupLimits {
-  std::optional<double> cpus;    // quota / period
-  std::optional<Bytes> memory;   // memory.max or memory.limit_in_bytes
+  std::optional<double> cpus;   // quota / period
+  std::optional<Bytes> memory;  // memory.max or memory.limit_in_bytes
 };
 
 CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");

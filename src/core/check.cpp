@@ -5,7 +5,9 @@
 
 namespace lowtide::core {
 
-void check_failed(const char* expression, const char* file, int line,
+void check_failed(const char* expression,
+                  const char* file,
+                  int line,
                   const char* message) noexcept {
   std::fprintf(stderr, "lowtide: internal error: %s (%s) at %s:%d\n", message, expression, file,
                line);

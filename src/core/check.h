@@ -3,16 +3,18 @@
 
 namespace lowtide::core {
 
-[[noreturn]] void check_failed(const char* expression, const char* file, int line,
+[[noreturn]] void check_failed(const char* expression,
+                               const char* file,
+                               int line,
                                const char* message) noexcept;
 
 }  // namespace lowtide::core
 
-#define LT_CHECK(condition, message)                                                    \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      ::lowtide::core::check_failed(#condition, __FILE__, __LINE__, (message));         \
-    }                                                                                   \
+#define LT_CHECK(condition, message)                                            \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      ::lowtide::core::check_failed(#condition, __FILE__, __LINE__, (message)); \
+    }                                                                           \
   } while (false)
 
 #ifdef NDEBUG

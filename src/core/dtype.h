@@ -5,8 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/check.h"
 #include "lowtide/bytes.h"
+
+#include "core/check.h"
 
 namespace lowtide::core {
 
@@ -34,9 +35,7 @@ constexpr bool is_float(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
-constexpr bool is_integer(DType dtype) {
-  return dtype >= DType::kInt8 && dtype <= DType::kUint64;
-}
+constexpr bool is_integer(DType dtype) { return dtype >= DType::kInt8 && dtype <= DType::kUint64; }
 
 template <class T>
 constexpr DType dtype_of() {
@@ -53,7 +52,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return DType::kBool;
 }
 
-// Carries a C++ type as a value: visit(dtype, [&](auto tag) { using T = typename decltype(tag)::type; }).
+// Carries a C++ type as a value:
+//   visit(dtype, [&](auto tag) { using T = typename decltype(tag)::type; ... });
 template <class T>
 struct TypeTag {
   using type = T;

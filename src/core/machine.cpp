@@ -40,10 +40,9 @@ int usable_cpus() {
 
 Isa best_isa() {
   __builtin_cpu_init();
-  const bool avx512 = __builtin_cpu_supports("avx512f") != 0 &&
-                      __builtin_cpu_supports("avx512bw") != 0 &&
-                      __builtin_cpu_supports("avx512dq") != 0 &&
-                      __builtin_cpu_supports("avx512vl") != 0;
+  const bool avx512 =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
   if (avx512) return Isa::kAvx512;
   const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
   return avx2 ? Isa::kAvx2 : Isa::kReference;

@@ -14,8 +14,8 @@ namespace lowtide::core {
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t grain, F&& f) {
   if (count <= 0) return;
-  const std::int64_t wanted = (count + std::max<std::int64_t>(grain, 1) - 1) /
-                              std::max<std::int64_t>(grain, 1);
+  const std::int64_t wanted =
+      (count + std::max<std::int64_t>(grain, 1) - 1) / std::max<std::int64_t>(grain, 1);
   const auto parts = static_cast<int>(
       std::min<std::int64_t>(wanted, omp_in_parallel() != 0 ? 1 : omp_get_max_threads()));
   if (parts <= 1) {

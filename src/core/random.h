@@ -15,9 +15,9 @@ constexpr Philox philox(std::uint64_t key, std::uint64_t counter_low, std::uint6
   constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57U;
   auto key0 = static_cast<std::uint32_t>(key);
   auto key1 = static_cast<std::uint32_t>(key >> 32U);
-  Philox x = {static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
-              static_cast<std::uint32_t>(counter_high),
-              static_cast<std::uint32_t>(counter_high >> 32U)};
+  Philox x = {
+      static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
+      static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32U)};
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = kMultiplier0 * x[0];
     const std::uint64_t product1 = kMultiplier1 * x[2];

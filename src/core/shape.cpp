@@ -30,8 +30,7 @@ std::int64_t checked_product(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-Shape::Shape(std::initializer_list<std::int64_t> dims)
-    : Shape(std::vector<std::int64_t>(dims)) {}
+Shape::Shape(std::initializer_list<std::int64_t> dims) : Shape(std::vector<std::int64_t>(dims)) {}
 
 Shape::Shape(std::vector<std::int64_t> dims)
     : dims_(std::move(dims)), elements_(checked_product(dims_)) {}

@@ -13,7 +13,8 @@ std::string TensorType::str() const {
 
 std::vector<std::int64_t> physical_dims(const TensorType& type) {
   std::vector<std::int64_t> dims = type.shape.dims();
-  if (type.layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  if (type.layout == Layout::kChannelsLast)
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return dims;
 }
 
@@ -25,7 +26,8 @@ std::vector<std::int64_t> strides(const TensorType& type) {
     result[i] = stride;
     stride *= dims[i];
   }
-  if (type.layout == Layout::kChannelsLast) std::rotate(result.begin() + 1, result.end() - 1, result.end());
+  if (type.layout == Layout::kChannelsLast)
+    std::rotate(result.begin() + 1, result.end() - 1, result.end());
   return result;
 }
 

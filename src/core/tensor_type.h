@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "lowtide/bytes.h"
+
 #include "core/dtype.h"
 #include "core/shape.h"
-#include "lowtide/bytes.h"
 
 namespace lowtide::core {
 

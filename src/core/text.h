@@ -1,11 +1,11 @@
 // Building messages: fmt behind one header, and Error with a formatted message.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "lowtide/error.h"
 

@@ -28,7 +28,8 @@ std::string GraphBuilder::fresh_name(std::string_view op) {
   return count == 0 ? stem : text("{}.{}", stem, count);
 }
 
-bool GraphBuilder::folds(const std::vector<ValueId>& inputs, const std::vector<TensorType>& out,
+bool GraphBuilder::folds(const std::vector<ValueId>& inputs,
+                         const std::vector<TensorType>& out,
                          const OpDef& op) const {
   if (fold_limit_ == Bytes() || op.repeat() != Repeat::kExact) return false;
   Bytes total;
@@ -57,8 +58,8 @@ std::vector<ValueId> GraphBuilder::add(const OpDef& op, Attrs attrs, std::vector
     return outputs;
   }
   const NodeId id(graph_.node_count());
-  const Role role = phase_ == Phase::kForward || phase_ == Phase::kLoss ? Role::kActivation
-                                                                       : Role::kGradient;
+  const Role role =
+      phase_ == Phase::kForward || phase_ == Phase::kLoss ? Role::kActivation : Role::kGradient;
   for (std::size_t i = 0; i < out.size(); ++i) {
     Value value;
     value.name = i == 0 ? name : text("{}:{}", name, i);

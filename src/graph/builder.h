@@ -17,7 +17,8 @@ namespace lowtide::graph {
 // with the current phase and scope. Equal conversions of one value are emitted once.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(Graph& graph, Phase phase = Phase::kForward) : graph_(graph), phase_(phase) {}
+  explicit GraphBuilder(Graph& graph, Phase phase = Phase::kForward)
+      : graph_(graph), phase_(phase) {}
 
   [[nodiscard]] Graph& graph() { return graph_; }
   [[nodiscard]] const TensorType& type(ValueId id) const { return graph_.type(id); }
@@ -50,7 +51,8 @@ class GraphBuilder {
   [[nodiscard]] std::optional<ConstantTensor> constant_value(ValueId id) const;
 
  private:
-  bool folds(const std::vector<ValueId>& inputs, const std::vector<TensorType>& out,
+  bool folds(const std::vector<ValueId>& inputs,
+             const std::vector<TensorType>& out,
              const OpDef& op) const;
   std::string fresh_name(std::string_view op);
 
@@ -62,15 +64,16 @@ class GraphBuilder {
 };
 
 template <class T>
-ValueId GraphBuilder::constant(core::Shape shape, const std::vector<T>& elements,
+ValueId GraphBuilder::constant(core::Shape shape,
+                               const std::vector<T>& elements,
                                std::string name) {
   ConstantTensor tensor;
   tensor.type = {core::dtype_of<T>(), std::move(shape), core::Layout::kPlain};
   LT_CHECK(static_cast<std::size_t>(tensor.type.shape.elements()) == elements.size(),
            "a constant's elements must fill its shape");
   const auto* first = reinterpret_cast<const std::byte*>(elements.data());
-  tensor.bytes = std::make_shared<const std::vector<std::byte>>(
-      first, first + elements.size() * sizeof(T));
+  tensor.bytes =
+      std::make_shared<const std::vector<std::byte>>(first, first + elements.size() * sizeof(T));
   return constant(std::move(tensor), std::move(name));
 }
 
@@ -78,7 +81,9 @@ ValueId GraphBuilder::constant(core::Shape shape, const std::vector<T>& elements
 // builder to emit the answer with. Rules build with the ops' own functions.
 class GradientContext {
  public:
-  GradientContext(GraphBuilder& builder, const Node& node, std::vector<ValueId> output_gradients,
+  GradientContext(GraphBuilder& builder,
+                  const Node& node,
+                  std::vector<ValueId> output_gradients,
                   std::vector<bool> needed)
       : builder_(builder),
         inputs_(node.inputs),

@@ -12,8 +12,7 @@ namespace {
 // Heap memory for one tensor, aligned like the arena.
 class Buffer {
  public:
-  explicit Buffer(Bytes size)
-      : storage_(static_cast<std::size_t>(size.count()) + kAlignment) {}
+  explicit Buffer(Bytes size) : storage_(static_cast<std::size_t>(size.count()) + kAlignment) {}
 
   [[nodiscard]] std::byte* data() {
     const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
@@ -57,7 +56,8 @@ std::vector<ConstantTensor> run_once(const BoundKernel& kernel,
 
 }  // namespace
 
-std::vector<ConstantTensor> evaluate(const OpDef& op, const Attrs& attrs,
+std::vector<ConstantTensor> evaluate(const OpDef& op,
+                                     const Attrs& attrs,
                                      const std::vector<ConstantTensor>& inputs,
                                      const std::vector<TensorType>& out_types) {
   std::vector<TensorType> in_types;

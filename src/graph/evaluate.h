@@ -9,7 +9,8 @@
 namespace lowtide::graph {
 
 // Outputs of one op on constant inputs, by its reference kernel.
-std::vector<ConstantTensor> evaluate(const OpDef& op, const Attrs& attrs,
+std::vector<ConstantTensor> evaluate(const OpDef& op,
+                                     const Attrs& attrs,
                                      const std::vector<ConstantTensor>& inputs,
                                      const std::vector<TensorType>& out_types);
 

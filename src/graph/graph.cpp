@@ -46,13 +46,15 @@ core::IdVector<ValueId, std::vector<NodeId>> readers(const Graph& graph) {
 
 namespace {
 
-void verify_node(const Graph& graph, NodeId id, std::vector<bool>& written,
+void verify_node(const Graph& graph,
+                 NodeId id,
+                 std::vector<bool>& written,
                  std::vector<std::string>& faults) {
   const Node& node = graph.node(id);
   for (const ValueId input : node.inputs) {
     if (!written[input.index()]) {
-      faults.push_back(text("node '{}' reads '{}' before it is written", node.name,
-                            graph.value(input).name));
+      faults.push_back(
+          text("node '{}' reads '{}' before it is written", node.name, graph.value(input).name));
     }
   }
   for (const ValueId output : node.outputs) {
@@ -65,8 +67,8 @@ void verify_node(const Graph& graph, NodeId id, std::vector<bool>& written,
     written[output.index()] = true;
   }
   if (node.op->infer(node.attrs, graph.types(node.inputs)) != graph.types(node.outputs)) {
-    faults.push_back(text("node '{}' ({}) has output types its op does not infer", node.name,
-                          node.op->name()));
+    faults.push_back(
+        text("node '{}' ({}) has output types its op does not infer", node.name, node.op->name()));
   }
 }
 
@@ -93,9 +95,9 @@ std::vector<std::string> verify(const Graph& graph) {
   std::vector<bool> written(graph.value_count(), false);
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const Value& value = graph.value(ValueId(i));
-    written[i] = !value.producer.valid() &&
-                 (is_persistent(value.role) || value.role == Role::kInput ||
-                  value.role == Role::kScalar);
+    written[i] =
+        !value.producer.valid() &&
+        (is_persistent(value.role) || value.role == Role::kInput || value.role == Role::kScalar);
   }
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     verify_node(graph, NodeId(i), written, faults);

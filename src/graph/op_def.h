@@ -48,10 +48,10 @@ struct Alias {
 // How many bytes lie between elements matters to no one but kernels; what an input is to its op
 // matters to the choice of what to train.
 enum class Slot : std::uint8_t {
-  kTensor,     // anything
-  kParameter,  // a constant here is trained: convolution weights, scales, biases, tables
+  kTensor,       // anything
+  kParameter,    // a constant here is trained: convolution weights, scales, biases, tables
   kElementwise,  // a constant here is trained if it is no scalar and the other side is computed
-  kStatistic,  // a running mean or variance
+  kStatistic,    // a running mean or variance
 };
 
 struct InputSlot {
@@ -82,7 +82,8 @@ class OpDef {
   [[nodiscard]] virtual std::span<const InputSlot> slots() const = 0;
   // The best kernel the machine and the types allow, ready to run. With `Isa::kReference` the
   // reference one. Never null: the reference kernel takes everything `infer` takes.
-  [[nodiscard]] virtual std::unique_ptr<BoundKernel> bind(const Attrs& attrs, const Signature& types,
+  [[nodiscard]] virtual std::unique_ptr<BoundKernel> bind(const Attrs& attrs,
+                                                          const Signature& types,
                                                           const core::Machine& machine) const = 0;
   // Every kernel that accepts these types, best first, for tests and benchmarks.
   [[nodiscard]] virtual std::vector<std::unique_ptr<BoundKernel>> bind_all(
@@ -219,7 +220,8 @@ class TypedOp final : public OpDef {
 
   [[nodiscard]] std::span<const InputSlot> slots() const override { return card_.slots; }
 
-  [[nodiscard]] std::unique_ptr<BoundKernel> bind(const Attrs& attrs, const Signature& types,
+  [[nodiscard]] std::unique_ptr<BoundKernel> bind(const Attrs& attrs,
+                                                  const Signature& types,
                                                   const core::Machine& machine) const override {
     const A& attributes = attrs.as<A>();
     if (machine.isa != core::Isa::kReference) {
@@ -251,7 +253,8 @@ class TypedOp final : public OpDef {
   }
 
  private:
-  static std::unique_ptr<BoundKernel> try_bind(const Kernel<A>& kernel, const A& attributes,
+  static std::unique_ptr<BoundKernel> try_bind(const Kernel<A>& kernel,
+                                               const A& attributes,
                                                const Signature& types,
                                                const core::Machine& machine) {
     if (kernel.supports != nullptr && !kernel.supports(attributes, types)) return nullptr;

@@ -8,9 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "lowtide/bytes.h"
+
 #include "core/ids.h"
 #include "graph/graph.h"
-#include "lowtide/bytes.h"
 
 namespace lowtide::plan {
 
@@ -58,10 +59,10 @@ struct Place {
 // One execution of one node.
 struct Step {
   NodeId node;
-  bool again = false;       // a recomputation: the node ran before in this program
-  std::vector<Place> in;    // one per input of the node
-  std::vector<Place> out;   // one per output; equal to an input's place where storage is shared
-  BufferId scratch;         // invalid where the kernel needs none
+  bool again = false;      // a recomputation: the node ran before in this program
+  std::vector<Place> in;   // one per input of the node
+  std::vector<Place> out;  // one per output; equal to an input's place where storage is shared
+  BufferId scratch;        // invalid where the kernel needs none
 };
 
 // The named policies. All lossless; later ones join here.
@@ -84,8 +85,8 @@ struct Plan {
   std::int32_t peak_step = 0;
   double predicted_seconds = 0;    // sum over the steps
   double lower_bound_seconds = 0;  // no plan of this graph can be faster: every node once
-  int kept = 0;        // forward values that stay from the forward to the backward pass
-  int recomputed = 0;  // steps that are recomputations
+  int kept = 0;                    // forward values that stay from the forward to the backward pass
+  int recomputed = 0;              // steps that are recomputations
 };
 
 // A tensor that is in memory at the peak, for messages.
@@ -120,7 +121,8 @@ std::variant<Plan, Infeasible> make(const Request& request);
 // nothing in use is overwritten, that sharing is what the ops' cards allow, that state changes once
 // and recomputation only repeats what may be repeated, that sizes, alignment, the persistent area
 // and arena_bytes hold.
-std::vector<std::string> check(const graph::Graph& graph, const Costs& costs,
+std::vector<std::string> check(const graph::Graph& graph,
+                               const Costs& costs,
                                const core::IdVector<ValueId, Bytes>& persistent_offsets,
                                const Plan& plan);
 
