@@ -1,6 +1,6 @@
 # lowtide_module(plan SOURCES a.cpp b.cpp USES core graph [LINKS fmt::fmt])
 # Makes the object library lowtide_<name> of one folder under src/ and puts it into the one library
-# that is installed. USES names the modules it may include (tools/layers.json holds the same table).
+# that is installed. USES names the modules it may include (tools/layers.toml holds the same table).
 function(lowtide_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;USES;LINKS" ${ARGN})
   add_library(lowtide_${name} OBJECT ${arg_SOURCES})

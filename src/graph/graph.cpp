@@ -115,6 +115,7 @@ std::string dump(const Graph& graph) {
   std::string result;
   const auto names = [&](const std::vector<ValueId>& ids, bool with_type) {
     std::vector<std::string> parts;
+    parts.reserve(ids.size());
     for (const ValueId id : ids) {
       parts.push_back(with_type ? text("%{}: {}", id.index(), graph.type(id).str())
                                 : text("%{}", id.index()));

@@ -69,7 +69,7 @@ using OnnxReadFn = std::vector<ValueId> (*)(OnnxNode&);
 struct OnnxRule {
   std::string_view type;
   OnnxReadFn read = nullptr;
-  std::string_view domain = "";
+  std::string_view domain = {};
 };
 
 using OnnxAttribute =

@@ -125,7 +125,7 @@ struct NotDifferentiable {
     return nullptr;
   }
 };
-inline constexpr NotDifferentiable not_differentiable{};
+inline constexpr NotDifferentiable not_differentiable{};  // NOLINT(readability-identifier-naming)
 
 // One way to compute an op. A plain kernel gives `run` (and `scratch`, if it needs any); one that
 // prepares objects for its shapes (oneDNN primitives) gives `bind` instead.
