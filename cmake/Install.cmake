@@ -1,0 +1,19 @@
+# `cmake --install`: the library, its public headers, the program, and a package that
+# find_package(lowtide CONFIG) finds.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lowtide)
+install(TARGETS lowtide EXPORT lowtide FILE_SET HEADERS)
+install(EXPORT lowtide NAMESPACE lowtide:: FILE lowtideTargets.cmake DESTINATION ${package_dir})
+if(TARGET lowtide_cli)
+  install(TARGETS lowtide_cli)
+endif()
+
+# oneDNN's pinned build is no system library: consumers look for it where this build found it.
+get_filename_component(LOWTIDE_DNNL_ROOT ${dnnl_DIR}/../../.. ABSOLUTE)
+configure_package_config_file(cmake/lowtideConfig.cmake.in lowtideConfig.cmake
+                              INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(lowtideConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lowtideConfig.cmake
+              ${PROJECT_BINARY_DIR}/lowtideConfigVersion.cmake
+        DESTINATION ${package_dir})
