@@ -57,6 +57,7 @@ std::vector<ValueId> GraphBuilder::add(const OpDef& op, Attrs attrs, std::vector
     }
     return outputs;
   }
+  if (phase_ == Phase::kBackward) read_by_backward_.insert(inputs.begin(), inputs.end());
   const NodeId id(graph_.node_count());
   const Role role =
       phase_ == Phase::kForward || phase_ == Phase::kLoss ? Role::kActivation : Role::kGradient;

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class GraphBuilder {
   // The elements of a constant value held in memory or in a file (small ones); nothing if it is
   // computed. Throws Error(kIo) where its file cannot be read.
   [[nodiscard]] std::optional<ConstantTensor> constant_value(ValueId id) const;
+  // Whether a node of the backward phase built here reads the value: it then stays in memory anyway.
+  [[nodiscard]] bool read_by_backward(ValueId id) const { return read_by_backward_.contains(id); }
 
  private:
   bool folds(const std::vector<ValueId>& inputs,
@@ -61,6 +64,7 @@ class GraphBuilder {
   std::string scope_;
   Bytes fold_limit_;
   std::map<std::string, int> name_counts_;
+  std::set<ValueId> read_by_backward_;
 };
 
 template <class T>
@@ -100,6 +104,19 @@ class GradientContext {
   // Whether the gradient of input i is wanted; a rule need not compute the others.
   [[nodiscard]] bool needs(std::size_t i) const { return needed_.at(i); }
   [[nodiscard]] const TensorType& type(ValueId id) const { return builder_.type(id); }
+
+  // Whether the value is kept for backward anyway. Where it is not, a rule may save something
+  // smaller instead (a bit mask, an index): see in_forward.
+  [[nodiscard]] bool kept_for_backward(ValueId id) const { return builder_.read_by_backward(id); }
+  // Calls f(builder) so that the nodes it adds belong to the forward pass; differentiate() moves
+  // them to where their inputs are produced.
+  template <class F>
+  ValueId in_forward(F&& f) {
+    builder_.set_phase(Phase::kForward);
+    const ValueId result = f(builder_);
+    builder_.set_phase(Phase::kBackward);
+    return result;
+  }
 
  private:
   GraphBuilder& builder_;
