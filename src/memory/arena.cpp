@@ -1,0 +1,79 @@
+#include "memory/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "core/check.h"
+#include "core/text.h"
+
+namespace lowtide::memory {
+namespace {
+
+// The size of a transparent huge page on x86-64 and on arm64 with small pages.
+constexpr std::int64_t kHugePage = 2 << 20;
+
+// Huge pages only where they lie whole inside: one that reaches over the end would make memory
+// resident that nobody asked for. The advice may be refused; the arena works without.
+void advise_huge(std::byte* data, std::int64_t size) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const auto skip =
+      static_cast<std::int64_t>((0 - address) % static_cast<std::uintptr_t>(kHugePage));
+  const std::int64_t whole = (size - skip) / kHugePage * kHugePage;
+  if (whole <= 0) return;
+  static_cast<void>(::madvise(data + skip, static_cast<std::size_t>(whole), MADV_HUGEPAGE));
+}
+
+}  // namespace
+
+Arena::Arena(Bytes size, Pages pages) : size_(size) {
+  if (size < Bytes(0)) {
+    throw core::fail(ErrorCode::kInvalidArgument, "an arena of {} bytes", size.count());
+  }
+  if (size == Bytes(0)) return;
+  void* address = ::mmap(nullptr, static_cast<std::size_t>(size.count()), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) {
+    throw core::fail(ErrorCode::kIo, "cannot reserve {} ({} bytes) of memory: {}", size.str(),
+                     size.count(), std::generic_category().message(errno));
+  }
+  data_ = static_cast<std::byte*>(address);
+  // A system set to use huge pages everywhere would round the resident size up.
+  if (pages == Pages::kHuge) {
+    advise_huge(data_, size.count());
+  } else {
+    static_cast<void>(::madvise(data_, static_cast<std::size_t>(size.count()), MADV_NOHUGEPAGE));
+  }
+}
+
+Arena::Arena(Arena&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, Bytes(0))) {}
+
+Arena& Arena::operator=(Arena&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Arena::~Arena() {
+  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(size_.count()));
+}
+
+void Arena::release(Bytes offset, Bytes size) {
+  LT_CHECK(offset >= Bytes(0) && size >= Bytes(0) && offset <= size_ && size <= size_ - offset,
+           "released bytes lie inside the arena");
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t begin = offset.rounded_up(Bytes(page)).count();
+  // The last page of the mapping holds nothing but the arena's own end.
+  const std::int64_t end = offset + size == size_ ? size_.rounded_up(Bytes(page)).count()
+                                                  : (offset + size).count() / page * page;
+  if (begin >= end) return;
+  const int result = ::madvise(data_ + begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED);
+  LT_CHECK(result == 0, "the system takes back pages of a private mapping");
+}
+
+}  // namespace lowtide::memory
