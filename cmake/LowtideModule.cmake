@@ -15,6 +15,7 @@ endfunction()
 
 # lowtide_test(plan SOURCES a_test.cpp USES plan [LINKS ...] [LABEL unit])
 # One GoogleTest executable for one folder under tests/, with every module it uses, transitively.
+# Its tests are named plan.Suite.test.
 function(lowtide_test name)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;USES;LINKS" ${ARGN})
   if(NOT arg_LABEL)
@@ -24,8 +25,8 @@ function(lowtide_test name)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE lowtide_warnings GTest::gtest_main ${arg_LINKS})
   lowtide_link_modules(${name}_test ${arg_USES})
-  gtest_discover_tests(${name}_test PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600
-                       DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
 endfunction()
 
 # Object libraries do not pass their objects on, so an executable names every module's objects.
