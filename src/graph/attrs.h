@@ -1,6 +1,7 @@
 // Attrs: the attributes of one node, typed for the op that owns them and opaque to all others.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <typeinfo>
 #include <utility>
@@ -19,7 +20,20 @@ class Attrs {
     Attrs result;
     result.type_ = &typeid(A);
     result.data_ = std::make_shared<const A>(std::move(attributes));
+    if constexpr (std::equality_comparable<A>) {
+      result.equal_ = [](const void* a, const void* b) {
+        return *static_cast<const A*>(a) == *static_cast<const A*>(b);
+      };
+    }
     return result;
+  }
+
+  // Whether two nodes with these attributes compute the same. Structs without operator== are equal
+  // only to themselves.
+  bool operator==(const Attrs& other) const {
+    if (data_ == other.data_) return true;
+    return type_ != nullptr && other.type_ != nullptr && *type_ == *other.type_ &&
+           equal_ != nullptr && equal_(data_.get(), other.data_.get());
   }
 
   template <class A>
@@ -31,6 +45,7 @@ class Attrs {
  private:
   std::shared_ptr<const void> data_;
   const std::type_info* type_ = nullptr;
+  bool (*equal_)(const void*, const void*) = nullptr;
 };
 
 }  // namespace lowtide::graph

@@ -31,6 +31,8 @@ struct OpCase {
   std::function<std::vector<graph::ValueId>(graph::GraphBuilder&,
                                             const std::vector<graph::ValueId>&)>
       build;
+  // The first output is a loss: its gradient is one by definition, and only it is differentiated.
+  bool loss = false;
   double tolerance = 1e-5;  // of fast kernels against the reference in float32, relative to the
                             // largest magnitude of the output
   double gradient_tolerance = 1e-6;  // against central differences in float64, relative likewise

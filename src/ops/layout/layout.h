@@ -7,6 +7,8 @@ namespace lowtide::ops {
 
 struct ConvertLayout {
   core::Layout to = core::Layout::kPlain;
+
+  bool operator==(const ConvertLayout&) const = default;
 };
 
 // The value in the wanted layout. Emits nothing where it already is, or where x itself was just

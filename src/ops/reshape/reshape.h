@@ -13,6 +13,8 @@ namespace lowtide::ops {
 struct Reshape {
   std::vector<std::int64_t> target;
   bool allow_zero = false;
+
+  bool operator==(const Reshape&) const = default;
 };
 
 // A view: no work at run time. Channels-last input is brought to the plain layout first; emits

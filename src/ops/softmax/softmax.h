@@ -11,6 +11,8 @@ namespace lowtide::ops {
 struct Softmax {
   std::size_t axis = 0;
   bool log = false;
+
+  bool operator==(const Softmax&) const = default;
 };
 
 // Any float tensor of rank >= 1; negative axes count from the back. Channels-last input is brought

@@ -1,0 +1,50 @@
+// Memory between canaries, filled with NaN-like garbage, so that stray writes and reads show.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "lowtide/bytes.h"
+
+namespace lowtide::support {
+
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(Bytes size)
+      : size_(static_cast<std::size_t>(size.count())),
+        storage_(size_ + 2 * kGuard + kAlignment, kCanary) {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + kGuard;
+    begin_ = storage_.data() + kGuard + (kAlignment - address % kAlignment) % kAlignment;
+    std::fill_n(begin_, size_, std::byte{0xFF});  // float and double NaN
+  }
+
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+  GuardedBuffer(GuardedBuffer&&) = default;
+  GuardedBuffer& operator=(GuardedBuffer&&) = default;
+  ~GuardedBuffer() = default;
+
+  [[nodiscard]] std::byte* data() { return begin_; }
+  [[nodiscard]] std::span<std::byte> span() { return {begin_, size_}; }
+
+  [[nodiscard]] bool intact() const {
+    const auto is_canary = [](std::byte b) { return b == kCanary; };
+    return std::all_of(begin_ - kGuard, static_cast<const std::byte*>(begin_), is_canary) &&
+           std::all_of(begin_ + size_, begin_ + size_ + kGuard, is_canary);
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 256;
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::byte kCanary{0xA5};
+
+  std::size_t size_;
+  std::vector<std::byte> storage_;
+  std::byte* begin_ = nullptr;
+};
+
+}  // namespace lowtide::support
