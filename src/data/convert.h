@@ -1,0 +1,69 @@
+// From the bytes of samples to the numbers a program takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace lowtide::data {
+
+// (x - mean) / deviation, one pair for each channel (the first axis of a sample of rank 2 or more;
+// any other sample is one channel). uint8 values are first divided by 255. One pair may serve every
+// channel.
+struct Normalization {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+
+  bool operator==(const Normalization&) const = default;
+
+  // "mean=0.2860,0.5;deviation=0.3530,0.25": every float reads back exactly.
+  [[nodiscard]] std::string str() const;
+  static Normalization parse(std::string_view text);  // throws Error(kInvalidArgument)
+};
+
+// Mean and deviation (of the whole set: divided by n) of each channel, in one pass. uint8 samples
+// are counted by value, so their result does not depend on the order of the sum. A channel that
+// never changes gets deviation 1. Throws Error(kNumeric) for values that are not finite.
+Normalization compute_normalization(const Dataset& dataset, std::size_t field);
+
+// Converts whole samples of `field` (any type but opaque). Throws Error(kInvalidArgument) when
+// `normalization` has neither one pair nor one for each channel.
+void to_float32(const Field& field,
+                std::span<const std::byte> raw,
+                const std::optional<Normalization>& normalization,
+                std::span<float> out);
+
+// Converts whole samples of an integer or bool type. Throws Error(kInvalidArgument) for floats and
+// for values that int64 (int32) cannot hold.
+void to_int64(const Field& field, std::span<const std::byte> raw, std::span<std::int64_t> out);
+void to_int32(const Field& field, std::span<const std::byte> raw, std::span<std::int32_t> out);
+
+// Throws Error(kNumeric) naming the array and the sample of the first NaN or infinity. `samples`
+// are the batch's; values lie sample after sample.
+void check_finite(std::string_view array,
+                  std::span<const float> values,
+                  std::span<const std::int64_t> samples);
+
+// Which labels a loss takes: [0, classes), and the one it ignores.
+struct LabelRange {
+  std::int64_t classes = 0;
+  std::optional<std::int64_t> ignore_index;
+};
+
+// Throws Error(kInvalidArgument) naming array, sample, value and range of the first label outside.
+void check_labels(std::string_view array,
+                  std::span<const std::int64_t> labels,
+                  std::span<const std::int64_t> samples,
+                  const LabelRange& range);
+void check_labels(std::string_view array,
+                  std::span<const std::int32_t> labels,
+                  std::span<const std::int64_t> samples,
+                  const LabelRange& range);
+
+}  // namespace lowtide::data
