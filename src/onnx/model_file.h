@@ -1,0 +1,93 @@
+// ModelFile: an ONNX file as it is written, checked for form but not for meaning. No weights in it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "onnx/bytes/tensor.h"
+
+namespace lowtide::onnx {
+
+struct FileGraph;
+
+// An attribute of a kind that Lowtide has no use for; only its name is kept.
+struct OtherAttribute {};
+
+struct Attribute {
+  std::string name;
+  std::variant<OtherAttribute,
+               std::int64_t,
+               float,
+               std::string,
+               std::vector<std::int64_t>,
+               std::vector<float>,
+               std::vector<std::string>,
+               TensorRef,
+               std::shared_ptr<const FileGraph>>
+      value;
+};
+
+struct FileNode {
+  std::string type;
+  std::string domain;  // "" for ONNX's own ("ai.onnx" is read as that)
+  std::string name;
+  std::vector<std::string> inputs;   // "" where omitted
+  std::vector<std::string> outputs;  // "" where omitted
+  std::vector<Attribute> attributes;
+
+  [[nodiscard]] const Attribute* attribute(std::string_view wanted) const;
+  // Its name, or that of its first output where it has none.
+  [[nodiscard]] const std::string& label() const;
+};
+
+// A dimension: a number, a symbol, or neither.
+struct Dim {
+  std::optional<std::int64_t> value;
+  std::string symbol;
+};
+
+struct ValueInfo {
+  std::string name;
+  std::optional<core::DType> dtype;  // absent: no tensor, or of a type Lowtide does not have
+  std::string type_name;             // as ONNX calls it, for messages
+  std::optional<std::vector<Dim>> dims;
+  Metadata metadata;
+};
+
+struct FileGraph {
+  std::string name;
+  std::vector<FileNode> nodes;
+  std::vector<TensorRef> initializers;
+  std::vector<ValueInfo> inputs;  // initializers may be among them
+  std::vector<ValueInfo> outputs;
+  std::vector<ValueInfo> value_info;
+};
+
+struct ModelFile {
+  std::string path;  // for messages
+  std::int64_t ir_version = 0;
+  std::string producer;
+  std::map<std::string, std::int64_t> opsets;  // by domain
+  Metadata metadata;
+  std::set<std::pair<std::string, std::string>> functions;  // domain, name
+  FileGraph graph;
+};
+
+// Reads the model at `path` through a mapping that is gone on return. Throws Error, with the path
+// before it: kIo, kInvalidFile, kUnsupported.
+ModelFile parse_file(const std::filesystem::path& path);
+
+// Reads a model in memory. `name` is for messages. Tensors are copied; external data is refused.
+ModelFile parse(std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace lowtide::onnx
