@@ -32,8 +32,11 @@ struct Normalization {
 // never changes gets deviation 1. Throws Error(kNumeric) for values that are not finite.
 Normalization compute_normalization(const Dataset& dataset, std::size_t field);
 
-// Converts whole samples of `field` (any type but opaque). Throws Error(kInvalidArgument) when
-// `normalization` has neither one pair nor one for each channel.
+// Throws Error(kInvalidArgument) when there is neither one pair nor one for each channel of
+// `field`, or a deviation is not positive.
+void check_normalization(const Field& field, const Normalization& normalization);
+
+// Converts whole samples of `field` (any type but opaque). Throws as check_normalization() does.
 void to_float32(const Field& field,
                 std::span<const std::byte> raw,
                 const std::optional<Normalization>& normalization,

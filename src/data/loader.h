@@ -76,7 +76,6 @@ class Loader {
     std::vector<std::vector<std::byte>> arrays;
   };
 
-  [[nodiscard]] Slot make_slot() const;
   void start_thread();
   void stop_thread();
   void prefetch();

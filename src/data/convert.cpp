@@ -1,0 +1,353 @@
+#include "data/convert.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "core/check.h"
+#include "core/dtype.h"
+#include "core/text.h"
+
+namespace lowtide::data {
+namespace {
+
+using core::DType;
+
+constexpr std::size_t kByteValues = 256;
+constexpr Bytes kChunk = Bytes(1 << 20);
+
+// Element i of the raw bytes, which need not be aligned. Bytes of a bool may hold any value.
+template <class T>
+auto element(std::span<const std::byte> raw, std::size_t i) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<std::uint8_t>(raw[i] != std::byte{0});
+  } else {
+    T value;
+    std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+}
+
+// A sample is `channels` rows of `inner` values each.
+struct Rows {
+  std::size_t channels;
+  std::size_t inner;
+};
+
+Rows rows_of(const Field& field) {
+  const auto elements = static_cast<std::size_t>(field.sample_shape.elements());
+  const std::size_t channels =
+      field.sample_shape.rank() >= 2 ? static_cast<std::size_t>(field.sample_shape[0]) : 1;
+  return {channels, channels == 0 ? 0 : elements / channels};
+}
+
+float at_channel(const std::vector<float>& values, std::size_t channel) {
+  return values.size() == 1 ? values.front() : values[channel];
+}
+
+std::array<float, kByteValues> table_of(float mean, float deviation) {
+  std::array<float, kByteValues> table = {};
+  for (std::size_t value = 0; value < kByteValues; ++value) {
+    table[value] = (static_cast<float>(value) / 255.0F - mean) / deviation;
+  }
+  return table;
+}
+
+// Calls f(channel, first element of the row) for every row of every sample, channel by channel.
+template <class F>
+void for_each_row(const Rows& rows, std::size_t elements, F&& f) {
+  const std::size_t width = rows.channels * rows.inner;
+  for (std::size_t channel = 0; width > 0 && channel < rows.channels; ++channel) {
+    for (std::size_t first = channel * rows.inner; first < elements; first += width) {
+      f(channel, first);
+    }
+  }
+}
+
+template <class T>
+void normalize(const Rows& rows,
+               std::span<const std::byte> raw,
+               const Normalization& by,
+               std::span<float> out) {
+  std::array<float, kByteValues> table = {};
+  for_each_row(rows, out.size(), [&](std::size_t channel, std::size_t first) {
+    const float mean = at_channel(by.mean, channel);
+    const float deviation = at_channel(by.deviation, channel);
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      if (first == channel * rows.inner) table = table_of(mean, deviation);
+      for (std::size_t i = first; i < first + rows.inner; ++i) {
+        out[i] = table[std::to_integer<std::size_t>(raw[i])];
+      }
+    } else {
+      for (std::size_t i = first; i < first + rows.inner; ++i) {
+        out[i] = (static_cast<float>(element<T>(raw, i)) - mean) / deviation;
+      }
+    }
+  });
+}
+
+template <class Out>
+void to_integer(const Field& field, std::span<const std::byte> raw, std::span<Out> out) {
+  LT_CHECK(
+      raw.size() == out.size() * static_cast<std::size_t>(core::element_bytes(field.dtype).count()),
+      "room for exactly the samples");
+  core::visit(field.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<T>) {
+      throw core::fail(ErrorCode::kInvalidArgument, "array '{}' of {} where integers are needed",
+                       field.name, core::name(field.dtype));
+    } else {
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const auto value = element<T>(raw, i);
+        if (!std::in_range<Out>(value)) {
+          throw core::fail(ErrorCode::kInvalidArgument, "array '{}': {} does not fit in {}",
+                           field.name, value, core::name(core::dtype_of<Out>()));
+        }
+        out[i] = static_cast<Out>(value);
+      }
+    }
+  });
+}
+
+// Calls f(raw, index of its first sample) on the whole set, some samples at a time.
+template <class F>
+void stream(const Dataset& dataset, std::size_t field, F&& f) {
+  const Bytes sample = std::max(dataset.fields()[field].sample_bytes(), Bytes(1));
+  const std::int64_t most =
+      std::clamp<std::int64_t>(kChunk.count() / sample.count(), 1, dataset.samples());
+  std::vector<std::int64_t> samples(static_cast<std::size_t>(most));
+  std::vector<std::byte> raw(
+      samples.size() * static_cast<std::size_t>(dataset.fields()[field].sample_bytes().count()));
+  for (std::int64_t first = 0; first < dataset.samples(); first += most) {
+    const auto count = static_cast<std::size_t>(std::min(most, dataset.samples() - first));
+    std::iota(samples.begin(), samples.end(), first);
+    const std::span<std::byte> chunk(raw.data(), raw.size() / samples.size() * count);
+    dataset.read(field, std::span(samples).first(count), chunk);
+    f(std::span<const std::byte>(chunk), first);
+  }
+}
+
+// Mean and deviation of one channel.
+struct Moments {
+  double mean = 0;
+  double deviation = 1;
+};
+
+Moments moments_of(const std::array<std::int64_t, kByteValues>& histogram) {
+  std::int64_t count = 0;
+  std::int64_t sum = 0;
+  for (std::size_t value = 0; value < kByteValues; ++value) {
+    count += histogram[value];
+    sum += histogram[value] * static_cast<std::int64_t>(value);
+  }
+  if (count == 0) return {};
+  const double mean = static_cast<double>(sum) / static_cast<double>(count);
+  double squares = 0;
+  for (std::size_t value = 0; value < kByteValues; ++value) {
+    const double distance = static_cast<double>(value) - mean;
+    squares += static_cast<double>(histogram[value]) * distance * distance;
+  }
+  return {mean / 255.0, std::sqrt(squares / static_cast<double>(count)) / 255.0};
+}
+
+std::vector<Moments> moments_of_bytes(const Dataset& dataset, std::size_t field, const Rows& rows) {
+  std::vector<std::array<std::int64_t, kByteValues>> histograms(rows.channels);
+  stream(dataset, field, [&](std::span<const std::byte> raw, std::int64_t) {
+    for_each_row(rows, raw.size(), [&](std::size_t channel, std::size_t first) {
+      for (const std::byte value : raw.subspan(first, rows.inner)) {
+        ++histograms[channel][std::to_integer<std::size_t>(value)];
+      }
+    });
+  });
+  std::vector<Moments> moments;
+  for (const auto& histogram : histograms) moments.push_back(moments_of(histogram));
+  return moments;
+}
+
+// Sums of distances from a channel's first value, which keeps far-off means from cancelling.
+struct Sums {
+  double origin = 0;
+  double sum = 0;
+  double squares = 0;
+  std::int64_t count = 0;
+
+  void add(double value) {
+    if (count++ == 0) origin = value;
+    sum += value - origin;
+    squares += (value - origin) * (value - origin);
+  }
+
+  [[nodiscard]] Moments moments() const {
+    if (count == 0) return {};
+    const double n = static_cast<double>(count);
+    return {origin + sum / n, std::sqrt(std::max(0.0, (squares - sum * (sum / n)) / n))};
+  }
+};
+
+template <class T>
+std::vector<Moments> moments_of_values(const Dataset& dataset,
+                                       std::size_t field,
+                                       const Rows& rows) {
+  std::vector<Sums> sums(rows.channels);
+  stream(dataset, field, [&](std::span<const std::byte> raw, std::int64_t sample) {
+    for_each_row(rows, raw.size() / sizeof(T), [&](std::size_t channel, std::size_t first) {
+      for (std::size_t i = first; i < first + rows.inner; ++i) {
+        const auto value = static_cast<double>(element<T>(raw, i));
+        if (!std::isfinite(value)) {
+          throw core::fail(ErrorCode::kNumeric, "array '{}', sample {}: {} is not finite",
+                           dataset.fields()[field].name,
+                           sample + static_cast<std::int64_t>(i / (rows.channels * rows.inner)),
+                           value);
+        }
+        sums[channel].add(value);
+      }
+    });
+  });
+  std::vector<Moments> moments;
+  for (const Sums& channel : sums) moments.push_back(channel.moments());
+  return moments;
+}
+
+std::vector<float> parse_floats(std::string_view text) {
+  std::vector<float> values;
+  while (true) {
+    float value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return {};
+    values.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return values;
+    if (!text.starts_with(',')) return {};
+    text.remove_prefix(1);
+  }
+}
+
+template <class T>
+void check_labels_of(std::string_view array,
+                     std::span<const T> labels,
+                     std::span<const std::int64_t> samples,
+                     const LabelRange& range) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t label = labels[i];
+    if ((label >= 0 && label < range.classes) || label == range.ignore_index) continue;
+    throw core::fail(
+        ErrorCode::kInvalidArgument, "array '{}', sample {}: label {} is outside [0, {}){}", array,
+        samples[i / (labels.size() / samples.size())], label, range.classes,
+        range.ignore_index ? core::text(" and is not {}, which is ignored", *range.ignore_index)
+                           : std::string());
+  }
+}
+
+}  // namespace
+
+std::string Normalization::str() const {
+  return core::text("mean={};deviation={}", fmt::join(mean, ","), fmt::join(deviation, ","));
+}
+
+Normalization Normalization::parse(std::string_view text) {
+  constexpr std::string_view kMean = "mean=";
+  constexpr std::string_view kDeviation = ";deviation=";
+  const std::size_t split = text.find(kDeviation);
+  if (text.starts_with(kMean) && split != std::string_view::npos) {
+    Normalization result{parse_floats(text.substr(kMean.size(), split - kMean.size())),
+                         parse_floats(text.substr(split + kDeviation.size()))};
+    if (!result.mean.empty() && result.mean.size() == result.deviation.size()) return result;
+  }
+  throw core::fail(ErrorCode::kInvalidArgument,
+                   "'{}' is not a normalization like 'mean=0.5,0.4;deviation=0.2,0.3'", text);
+}
+
+void check_normalization(const Field& field, const Normalization& normalization) {
+  const std::size_t channels = rows_of(field).channels;
+  const std::size_t pairs = normalization.mean.size();
+  if (pairs != normalization.deviation.size() || (pairs != 1 && pairs != channels)) {
+    throw core::fail(ErrorCode::kInvalidArgument,
+                     "array '{}' has {} channels; its normalization has {} means and {} deviations",
+                     field.name, channels, pairs, normalization.deviation.size());
+  }
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const float mean = normalization.mean[i];
+    const float deviation = normalization.deviation[i];
+    if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation <= 0) {
+      throw core::fail(ErrorCode::kInvalidArgument,
+                       "array '{}': normalization by mean {} and deviation {}", field.name, mean,
+                       deviation);
+    }
+  }
+}
+
+Normalization compute_normalization(const Dataset& dataset, std::size_t field) {
+  const DType dtype = dataset.fields()[field].dtype;
+  const Rows rows = rows_of(dataset.fields()[field]);
+  std::vector<Moments> moments;
+  if (dtype == DType::kUint8) {
+    moments = moments_of_bytes(dataset, field, rows);
+  } else {
+    moments = core::visit(dtype, [&](auto tag) {
+      return moments_of_values<typename decltype(tag)::type>(dataset, field, rows);
+    });
+  }
+  Normalization result;
+  for (const Moments& channel : moments) {
+    const auto deviation = static_cast<float>(channel.deviation);
+    result.mean.push_back(static_cast<float>(channel.mean));
+    result.deviation.push_back(deviation > 0 ? deviation : 1.0F);
+  }
+  return result;
+}
+
+void to_float32(const Field& field,
+                std::span<const std::byte> raw,
+                const std::optional<Normalization>& normalization,
+                std::span<float> out) {
+  LT_CHECK(
+      raw.size() == out.size() * static_cast<std::size_t>(core::element_bytes(field.dtype).count()),
+      "room for exactly the samples");
+  if (normalization) check_normalization(field, *normalization);
+  core::visit(field.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (normalization) {
+      normalize<T>(rows_of(field), raw, *normalization, out);
+      return;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(element<T>(raw, i));
+  });
+}
+
+void to_int64(const Field& field, std::span<const std::byte> raw, std::span<std::int64_t> out) {
+  to_integer(field, raw, out);
+}
+
+void to_int32(const Field& field, std::span<const std::byte> raw, std::span<std::int32_t> out) {
+  to_integer(field, raw, out);
+}
+
+void check_finite(std::string_view array,
+                  std::span<const float> values,
+                  std::span<const std::int64_t> samples) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw core::fail(ErrorCode::kNumeric, "array '{}', sample {}: {} is not finite", array,
+                     samples[i / (values.size() / samples.size())], values[i]);
+  }
+}
+
+void check_labels(std::string_view array,
+                  std::span<const std::int64_t> labels,
+                  std::span<const std::int64_t> samples,
+                  const LabelRange& range) {
+  check_labels_of(array, labels, samples, range);
+}
+
+void check_labels(std::string_view array,
+                  std::span<const std::int32_t> labels,
+                  std::span<const std::int64_t> samples,
+                  const LabelRange& range) {
+  check_labels_of(array, labels, samples, range);
+}
+
+}  // namespace lowtide::data

@@ -1,0 +1,209 @@
+#include "data/loader.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/text.h"
+
+namespace lowtide::data {
+namespace {
+
+using core::DType;
+
+template <class T>
+std::span<T> as(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+std::size_t target_bytes(const Field& field, DType dtype) {
+  return static_cast<std::size_t>(
+      (field.sample_shape.elements() * core::element_bytes(dtype)).count());
+}
+
+bool converts(const Field& field, const Target& target) {
+  return target.normalization.has_value() || target.dtype != field.dtype;
+}
+
+void check_target(const Field& field, const Target& target) {
+  const DType wanted = target.dtype;
+  const bool integral = wanted == DType::kInt64 || wanted == DType::kInt32;
+  const bool possible =
+      wanted == field.dtype || wanted == DType::kFloat32 ||
+      (integral && (core::is_integer(field.dtype) || field.dtype == DType::kBool));
+  if (!possible) {
+    throw core::fail(ErrorCode::kInvalidArgument, "array '{}' of {} cannot be read as {}",
+                     field.name, core::name(field.dtype), core::name(wanted));
+  }
+  if (target.normalization) {
+    if (wanted != DType::kFloat32) {
+      throw core::fail(ErrorCode::kInvalidArgument, "array '{}': only float32 can be normalized",
+                       field.name);
+    }
+    check_normalization(field, *target.normalization);
+  }
+  if (target.labels && !integral) {
+    throw core::fail(ErrorCode::kInvalidArgument, "array '{}': labels are int64 or int32, not {}",
+                     field.name, core::name(wanted));
+  }
+}
+
+}  // namespace
+
+Loader::Loader(const Dataset& dataset,
+               Sampler sampler,
+               std::vector<Target> targets,
+               const LoaderOptions& options)
+    : dataset_(dataset),
+      sampler_(std::move(sampler)),
+      targets_(std::move(targets)),
+      threaded_(options.prefetch),
+      epoch_(options.epoch),
+      index_(options.batch) {
+  LT_CHECK(sampler_.samples() == dataset_.samples(), "the sampler draws from the dataset");
+  LT_CHECK(epoch_ >= 0 && index_ >= 0 && index_ < batches_per_epoch(), "starts at a batch");
+  const auto batch = static_cast<std::size_t>(std::min(sampler_.batch_size(), sampler_.samples()));
+  std::size_t raw = 0;
+  for (const Target& target : targets_) {
+    const Field& field = dataset_.fields()[target.field];
+    check_target(field, target);
+    if (converts(field, target)) raw = std::max(raw, batch * target_bytes(field, field.dtype));
+  }
+  raw_.resize(raw);
+  slots_.resize(threaded_ ? 2 : 1);
+  for (Slot& slot : slots_) {
+    slot.batch.arrays.resize(targets_.size());
+    for (const Target& target : targets_) {
+      slot.arrays.emplace_back(batch * target_bytes(dataset_.fields()[target.field], target.dtype));
+    }
+  }
+  start_thread();
+}
+
+Loader::~Loader() { stop_thread(); }
+
+const Batch& Loader::next() {
+  if (!threaded_) {
+    fill(slots_.front());
+    return slots_.front().batch;
+  }
+  std::unique_lock lock(mutex_);
+  if (lent_) {
+    lent_ = false;
+    ++returned_;
+    changed_.notify_one();
+  }
+  changed_.wait(lock, [this] { return filled_ > returned_ || error_ != nullptr; });
+  if (filled_ == returned_) std::rethrow_exception(error_);
+  lent_ = true;
+  return slots_[static_cast<std::size_t>(returned_ % 2)].batch;
+}
+
+void Loader::start_at(std::int64_t epoch, std::int64_t batch) {
+  LT_CHECK(epoch >= 0 && batch >= 0 && batch < batches_per_epoch(), "starts at a batch");
+  stop_thread();
+  epoch_ = epoch;
+  index_ = batch;
+  start_thread();
+}
+
+Bytes Loader::buffer_bytes() const {
+  std::size_t count = raw_.size();
+  for (const Slot& slot : slots_) {
+    for (const auto& array : slot.arrays) count += array.size();
+  }
+  return Bytes(static_cast<std::int64_t>(count)) + sampler_.bytes();
+}
+
+void Loader::start_thread() {
+  if (!threaded_) return;
+  filled_ = 0;
+  returned_ = 0;
+  lent_ = false;
+  stopping_ = false;
+  error_ = nullptr;
+  thread_ = std::thread(&Loader::prefetch, this);
+}
+
+void Loader::stop_thread() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Loader::prefetch() {
+  ::pthread_setname_np(::pthread_self(), "lowtide-load");
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || filled_ - returned_ < 2; });
+    if (stopping_) return;
+    Slot& slot = slots_[static_cast<std::size_t>(filled_ % 2)];
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      fill(slot);
+    } catch (...) {
+      error = std::current_exception();  // thrown again where the batch is asked for
+    }
+    lock.lock();
+    error_ = std::move(error);
+    if (error_ == nullptr) ++filled_;
+    changed_.notify_one();
+    if (error_ != nullptr) return;
+  }
+}
+
+void Loader::fill(Slot& slot) {
+  const std::span<const std::int64_t> samples = sampler_.batch(epoch_, index_);
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const Field& field = dataset_.fields()[targets_[i].field];
+    const std::span<std::byte> out =
+        std::span(slot.arrays[i]).first(samples.size() * target_bytes(field, targets_[i].dtype));
+    fill_array(targets_[i], samples, out);
+    slot.batch.arrays[i] = out;
+  }
+  slot.batch.epoch = epoch_;
+  slot.batch.index = index_;
+  slot.batch.samples = static_cast<std::int64_t>(samples.size());
+  if (++index_ == batches_per_epoch()) {
+    index_ = 0;
+    ++epoch_;
+  }
+}
+
+void Loader::fill_array(const Target& target,
+                        std::span<const std::int64_t> samples,
+                        std::span<std::byte> out) {
+  const Field& field = dataset_.fields()[target.field];
+  if (converts(field, target)) {
+    const std::span<std::byte> raw =
+        std::span(raw_).first(samples.size() * target_bytes(field, field.dtype));
+    dataset_.read(target.field, samples, raw);
+    if (target.dtype == DType::kFloat32) {
+      to_float32(field, raw, target.normalization, as<float>(out));
+    } else if (target.dtype == DType::kInt64) {
+      to_int64(field, raw, as<std::int64_t>(out));
+    } else {
+      to_int32(field, raw, as<std::int32_t>(out));
+    }
+  } else {
+    dataset_.read(target.field, samples, out);
+  }
+  if (target.dtype == DType::kFloat32 && target.check_finite) {
+    check_finite(field.name, as<const float>(out), samples);
+  }
+  if (target.labels && target.dtype == DType::kInt64) {
+    check_labels(field.name, as<const std::int64_t>(out), samples, *target.labels);
+  }
+  if (target.labels && target.dtype == DType::kInt32) {
+    check_labels(field.name, as<const std::int32_t>(out), samples, *target.labels);
+  }
+}
+
+}  // namespace lowtide::data
