@@ -9,8 +9,6 @@ if(TARGET lowtide_cli)
   install(TARGETS lowtide_cli)
 endif()
 
-# oneDNN's pinned build is no system library: consumers look for it where this build found it.
-get_filename_component(LOWTIDE_DNNL_ROOT ${dnnl_DIR}/../../.. ABSOLUTE)
 get_target_property(LOWTIDE_LIBRARY_TYPE lowtide TYPE)
 configure_package_config_file(cmake/lowtideConfig.cmake.in lowtideConfig.cmake
                               INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
