@@ -1,0 +1,92 @@
+// Settings: plain structs with the same words as the command line. All have working defaults.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lowtide/bytes.h"
+#include "lowtide/optimizer.h"
+
+namespace lowtide {
+
+// Which file, and the sizes that it leaves open.
+struct ModelSettings {
+  std::filesystem::path path;
+  std::map<std::string, std::vector<std::int64_t>> shapes = {};  // by input; overrides the file
+  std::string output = {};  // the output that the loss reads; empty: the first
+};
+
+struct DataSettings {
+  std::filesystem::path source;   // an .npz, or a folder of IDX files
+  std::string label = "label";    // the array that holds the targets
+  std::int64_t batch = 32;        // samples per optimizer step
+  bool shuffle = true;            // a new order each epoch, fixed by the seed
+  bool drop_last = false;         // leave out a short last batch
+  std::optional<bool> normalize;  // (x - mean) / deviation per channel; default: uint8 images only
+  std::filesystem::path temp_directory = {};  // where compressed data is unpacked; default /var/tmp
+};
+
+enum class LossKind {
+  kAuto,  // cross-entropy for integer targets, mean squared error for float ones
+  kCrossEntropy,
+  kMeanSquaredError,
+  kBinaryCrossEntropy,  // with logits
+};
+
+struct LossSettings {
+  LossKind kind = LossKind::kAuto;
+  std::optional<std::int64_t> ignore_index;  // a label that takes no part
+  double label_smoothing = 0;                // in [0, 1)
+  std::vector<float> class_weights = {};     // one per class, or empty
+};
+
+// What is trained: see `inspect`, which gives the reason for each tensor.
+struct SelectionSettings {
+  std::vector<std::string> train = {};   // globs that replace the default choice
+  std::vector<std::string> freeze = {};  // globs that take away from it
+};
+
+enum class RunningStatistics {
+  kPyTorch,  // running variance from the variance divided by n - 1
+  kOnnx,     // divided by n, as ONNX's training mode says
+};
+
+struct MemorySettings {
+  std::optional<Bytes> budget;    // bound on the process's resident memory; none: what is free
+  std::int64_t micro_batch = 0;   // samples per pass; 0: chosen, never splitting batch statistics
+  std::string policy = "lowtide";  // or keep, chen
+};
+
+struct MachineSettings {
+  int threads = 0;             // 0: the CPUs this process may use
+  std::string isa = "native";  // native, avx512, avx2, reference
+};
+
+struct TrainSettings {
+  ModelSettings model;
+  DataSettings data;
+  LossSettings loss;
+  OptimizerSettings optimizer;
+  Schedule schedule;  // total_steps is filled in from epochs or steps
+  SelectionSettings selection;
+  MemorySettings memory;
+  MachineSettings machine;
+  RunningStatistics running_statistics = RunningStatistics::kPyTorch;
+  std::optional<std::int64_t> epochs;  // default 1; not together with steps
+  std::optional<std::int64_t> steps;   // optimizer updates
+  std::uint64_t seed = 0;              // of shuffling and dropout
+};
+
+struct EvalSettings {
+  ModelSettings model;
+  DataSettings data;
+  LossSettings loss;
+  MemorySettings memory;
+  MachineSettings machine;
+};
+
+}  // namespace lowtide

@@ -1,0 +1,62 @@
+// Trainer: trains one model on one data set inside a byte budget.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lowtide/plan.h"
+#include "lowtide/settings.h"
+
+namespace lowtide {
+
+struct StepReport {
+  std::int64_t step = 0;   // updates done, this one included
+  std::int64_t epoch = 0;  // counted from 0
+  double loss = 0;         // mean over the whole batch, before the update
+  double lr = 0;
+  double grad_norm = 0;  // before clipping
+  double seconds = 0;
+  std::int64_t samples = 0;
+  std::int64_t correct = -1;  // right labels among `counted`; -1 without class labels
+  std::int64_t counted = 0;
+  Bytes resident;
+  bool epoch_ends = false;
+};
+
+// Made ready to run by its constructor: the model is read, the plan made and checked, the arena
+// reserved and the weights loaded. Use from one thread. Move-only.
+class Trainer {
+ public:
+  // Throws Error: kDoesNotFit with the smallest feasible budget in its message, and whatever
+  // reading the model and the data brings up.
+  explicit Trainer(const TrainSettings& settings);
+  Trainer(Trainer&& other) noexcept;
+  Trainer& operator=(Trainer&& other) noexcept;
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+  ~Trainer();
+
+  [[nodiscard]] const PlanReport& plan() const;
+  [[nodiscard]] std::int64_t total_steps() const;
+  [[nodiscard]] std::int64_t steps_done() const;
+
+  // One optimizer step on the next batch. Throws Error for bad data (kInvalidArgument, kNumeric),
+  // and kNumeric where the loss or the gradient is not finite, before weights are touched by it.
+  StepReport step();
+
+  // Writes the model with the present weights: names, interface, opset and everything not trained
+  // stay. Atomic: an existing file is replaced whole or not at all. Throws Error(kIo).
+  void save(const std::filesystem::path& path) const;
+
+ private:
+  class Session;
+  std::unique_ptr<Session> session_;
+};
+
+// Most bytes this process ever had resident, as the operating system counts (VmHWM).
+Bytes peak_resident();
+
+}  // namespace lowtide

@@ -1,0 +1,238 @@
+#include "passes/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/glob.h"
+#include "core/text.h"
+#include "graph/evaluate.h"
+
+namespace lowtide::passes {
+namespace {
+
+using core::text;
+using graph::Graph;
+using graph::InputSlot;
+using graph::Node;
+using graph::NodeId;
+using graph::Role;
+using graph::Slot;
+using graph::ValueId;
+
+std::optional<Slot> slot_of(const Node& node, std::size_t input) {
+  for (const InputSlot& slot : node.op->slots()) {
+    if (static_cast<std::size_t>(slot.input) == input) return slot.slot;
+  }
+  return std::nullopt;
+}
+
+bool all_elements(const graph::ConstantTensor& tensor, const auto& test) {
+  return core::visit(tensor.type.dtype, [&](auto tag) {
+    const auto* const first = tensor.data<typename decltype(tag)::type>();
+    return std::all_of(first, first + tensor.type.shape.elements(),
+                       [&](auto element) { return test(static_cast<double>(element)); });
+  });
+}
+
+bool looks_like_a_mask(const graph::Value& value) {
+  return !all_elements(graph::load_content(value),
+                       [](double x) { return std::isfinite(x) && x > -1e4; });
+}
+
+// What the places that read a tensor make of it.
+struct Reading {
+  bool parameter = false;
+  bool statistic = false;
+  bool elementwise = false;
+  std::string by;
+};
+
+// Follows a tensor through ops that depend on nothing else (transpositions, reshapes).
+class ReadingFinder {
+ public:
+  explicit ReadingFinder(const Graph& graph) : graph_(graph), readers_(graph::readers(graph)) {
+    constant_.resize(graph.value_count(), false);
+    for (std::size_t i = 0; i < graph.value_count(); ++i) {
+      const graph::Value& value = graph.value(ValueId(i));
+      constant_[ValueId(i)] = !value.producer.valid() && value.role == Role::kConstant;
+    }
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      const Node& node = graph.node(NodeId(i));
+      const bool fixed = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](ValueId id) { return constant_[id]; });
+      for (const ValueId output : node.outputs) constant_[output] = fixed;
+    }
+  }
+
+  [[nodiscard]] Reading find(ValueId value) const {
+    Reading reading;
+    for (const NodeId id : readers_[value]) {
+      const Node& node = graph_.node(id);
+      const bool computed_beside = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                               [&](ValueId other) { return !constant_[other]; });
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != value) continue;
+        const auto slot = slot_of(node, i);
+        if (slot == Slot::kParameter && computed_beside) reading.parameter = true;
+        if (slot == Slot::kStatistic) reading.statistic = true;
+        if (slot == Slot::kElementwise && computed_beside) reading.elementwise = true;
+        if (slot && reading.by.empty()) reading.by = node.op->name();
+      }
+      if (!computed_beside && node.inputs.size() == 1) merge(reading, find(node.outputs[0]));
+    }
+    return reading;
+  }
+
+ private:
+  static void merge(Reading& into, const Reading& from) {
+    into.parameter = into.parameter || from.parameter;
+    into.statistic = into.statistic || from.statistic;
+    into.elementwise = into.elementwise || from.elementwise;
+    if (into.by.empty()) into.by = from.by;
+  }
+
+  const Graph& graph_;
+  core::IdVector<ValueId, std::vector<NodeId>> readers_;
+  core::IdVector<ValueId, bool> constant_;
+};
+
+// The node and input of the graph that a use in the file stands for, if it is a slot of a vector
+// that normalisation or a bias reads.
+std::optional<NodeId> vector_slot(const Graph& graph, const FileTensorUse& use) {
+  for (std::size_t i = use.begin.index(); i < use.end.index(); ++i) {
+    const Node& node = graph.node(NodeId(i));
+    if (use.input >= node.inputs.size() || node.inputs[use.input] != use.value) continue;
+    const auto slot = slot_of(node, use.input);
+    if (slot == Slot::kParameter || slot == Slot::kStatistic) return NodeId(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view slot_name(const Node& node, std::size_t input) {
+  const auto slot = slot_of(node, input);
+  if (slot == Slot::kStatistic) return input == 3 ? "mean" : "var";
+  return input == 1 ? "scale" : "bias";
+}
+
+// Gives each vector use of a merged tensor a value of its own; returns the splits, empty where the
+// tensor was not merged.
+std::vector<Parameter> split_merged(Graph& graph, const FileTensor& tensor,
+                                    const std::vector<FileTensorUse>& uses) {
+  std::vector<std::pair<const FileTensorUse*, NodeId>> places;
+  for (const FileTensorUse& use : uses) {
+    if (use.value != tensor.value) continue;
+    if (const auto node = vector_slot(graph, use)) places.emplace_back(&use, *node);
+  }
+  const graph::Value merged = graph.value(tensor.value);
+  if (places.size() < 2 || merged.type.shape.rank() != 1) return {};
+  const graph::ConstantTensor content = graph::load_content(merged);
+  double first = 0;
+  bool any = false;
+  const bool equal = all_elements(content, [&](double x) {
+    if (!any) first = x;
+    any = true;
+    return x == first;
+  });
+  if (!equal) return {};
+  std::vector<Parameter> result;
+  for (const auto& [use, id] : places) {
+    Node& node = graph.node(id);
+    graph::Value own = merged;
+    own.name = text("{}/{}", use->node_output, slot_name(node, use->input));
+    const ValueId value = graph.add_value(own);
+    node.inputs[use->input] = value;
+    result.push_back({.name = own.name,
+                      .value = value,
+                      .statistic = slot_of(node, use->input) == Slot::kStatistic,
+                      .reason = text("{} of {}, split from the merged '{}'",
+                                     slot_name(node, use->input), node.op->name(), tensor.name),
+                      .split_from = tensor.name,
+                      .node_output = use->node_output,
+                      .input = use->input});
+    result.back().trained = !result.back().statistic;
+  }
+  return result;
+}
+
+Parameter judge(const Graph& graph, const FileTensor& tensor, const Reading& reading,
+                bool file_says) {
+  Parameter result{.name = tensor.name, .value = tensor.value};
+  const graph::Value& value = graph.value(tensor.value);
+  result.statistic = reading.statistic;
+  if (result.statistic) {
+    result.reason = text("running statistic of {}", reading.by);
+  } else if (file_says) {
+    const bool folded = !tensor.folded_from.empty() && (reading.parameter || reading.elementwise) &&
+                        value.type.shape.elements() > 1;
+    result.trained = tensor.kind == "PARAMETER" || folded;
+    result.reason = result.trained ? "a parameter, says the file" : "no parameter, says the file";
+  } else if (reading.parameter) {
+    result.trained = true;
+    result.reason = text("read by {}", reading.by);
+  } else if (reading.elementwise && value.type.shape.elements() > 1) {
+    result.trained = !looks_like_a_mask(value);
+    result.reason = result.trained ? text("operand of {}", reading.by) : "looks like a mask";
+  } else {
+    result.reason = reading.elementwise ? "a scalar" : "feeds no parameter slot";
+  }
+  return result;
+}
+
+void apply_rules(std::vector<Parameter>& all, const ParameterRules& rules) {
+  for (const std::vector<std::string>* globs : {&rules.train, &rules.freeze}) {
+    for (const std::string& glob : *globs) {
+      if (std::none_of(all.begin(), all.end(), [&](const Parameter& parameter) {
+            return core::glob_matches(glob, parameter.name);
+          })) {
+        throw core::fail(ErrorCode::kInvalidArgument, "'{}' matches no tensor of the model", glob);
+      }
+    }
+  }
+  for (Parameter& parameter : all) {
+    if (parameter.statistic) continue;
+    if (!rules.train.empty()) {
+      parameter.trained = core::any_glob_matches(rules.train, parameter.name);
+      parameter.reason = parameter.trained ? "named by --train" : "not named by --train";
+    }
+    if (parameter.trained && core::any_glob_matches(rules.freeze, parameter.name)) {
+      parameter.trained = false;
+      parameter.reason = "frozen by --freeze";
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Parameter> choose_parameters(Graph& graph, const std::vector<FileTensor>& tensors,
+                                         const std::vector<FileTensorUse>& uses,
+                                         const ParameterRules& rules) {
+  const bool file_says = std::any_of(tensors.begin(), tensors.end(), [](const FileTensor& tensor) {
+    return !tensor.kind.empty();
+  });
+  std::vector<Parameter> all;
+  for (const FileTensor& tensor : tensors) {
+    std::vector<Parameter> split = split_merged(graph, tensor, uses);
+    all.insert(all.end(), split.begin(), split.end());
+  }
+  const ReadingFinder finder(graph);
+  std::vector<Parameter> whole;
+  for (const FileTensor& tensor : tensors) {
+    const Reading reading = finder.find(tensor.value);
+    const bool only_split = std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) {
+                              return parameter.split_from == tensor.name;
+                            }) &&
+                            !reading.parameter && !reading.statistic && !reading.elementwise;
+    if (!only_split) whole.push_back(judge(graph, tensor, reading, file_says));
+  }
+  all.insert(all.begin(), whole.begin(), whole.end());
+  apply_rules(all, rules);
+  for (const Parameter& parameter : all) {
+    graph::Value& value = graph.value(parameter.value);
+    if (parameter.trained) value.role = Role::kParameter;
+    if (parameter.statistic) value.role = Role::kStatistic;
+  }
+  return all;
+}
+
+}  // namespace lowtide::passes

@@ -1,0 +1,26 @@
+// Training semantics for an inference graph: batch statistics and dropout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "passes/rewrite.h"
+
+namespace lowtide::passes {
+
+// How running variances are updated: with the batch variance divided by n - 1, or by n.
+enum class RunningRule { kPyTorch, kOnnx };
+
+struct Training {
+  Rewritten rewritten;
+  bool couples_samples = false;  // some batch statistic depends on all samples of a pass
+  int batch_norms = 0;
+  int dropouts = 0;
+};
+
+// Every BatchNormalization normalises by the batch's statistics and moves its running statistics
+// once a step; every Dropout drops.
+Training to_training(const graph::Graph& inference, RunningRule rule);
+
+}  // namespace lowtide::passes

@@ -1,0 +1,148 @@
+#include "train/configuration.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+#include "run/costs.h"
+
+namespace lowtide::train {
+
+Configuration Configuration::for_training(const Recipe& recipe,
+                                          const TrainSettings& settings,
+                                          std::span<const std::int64_t> batch_sizes,
+                                          std::int64_t micro_batch) {
+  Configuration result;
+  result.batch_ = batch_sizes.front();
+  result.micro_batch_ = micro_batch;
+  const bool accumulates = micro_batch < result.batch_;
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t batch : batch_sizes) {
+    if (!accumulates) {
+      sizes.push_back(batch);
+      continue;
+    }
+    if (batch >= micro_batch) sizes.push_back(micro_batch);
+    if (batch % micro_batch != 0) sizes.push_back(batch % micro_batch);
+  }
+  std::set<std::int64_t> done;
+  const Gradients gradients = accumulates ? Gradients::kAccumulate : Gradients::kUpdate;
+  for (const std::int64_t size : sizes) {
+    if (!done.insert(size).second) continue;
+    result.add_unit(build_training_pass(recipe, settings, size, gradients), recipe.machine);
+  }
+  if (accumulates) {
+    result.update_ = result.units_.size();
+    result.add_unit(build_update(result.units_.front().pass, settings), recipe.machine);
+  }
+  result.start_planning(plan::parse_policy(settings.memory.policy));
+  return result;
+}
+
+Configuration Configuration::for_evaluation(const Recipe& recipe,
+                                            std::span<const std::int64_t> batch_sizes,
+                                            plan::Policy policy) {
+  Configuration result;
+  result.batch_ = batch_sizes.front();
+  result.micro_batch_ = result.batch_;
+  for (const std::int64_t size : batch_sizes) {
+    result.add_unit(build_evaluation_pass(recipe, size), recipe.machine);
+  }
+  result.start_planning(policy);
+  return result;
+}
+
+void Configuration::add_unit(PassGraph pass, const core::Machine& machine) {
+  Unit unit;
+  unit.pass = std::move(pass);
+  LT_CHECK(graph::verify(unit.pass.graph).empty(), "a pass's graph must be sound");
+  unit.kernels = run::Kernels::bind(unit.pass.graph, machine);
+  unit.costs = run::model_costs(unit.pass.graph, unit.kernels, machine);
+  unit.offsets = state_.place(unit.pass.graph);
+  units_.push_back(std::move(unit));
+}
+
+// Planning starts when all state is placed: it lies below everything else in every program.
+void Configuration::start_planning(plan::Policy policy) {
+  for (Unit& unit : units_) {
+    unit.planner = std::make_unique<plan::Planner>(unit.pass.graph, unit.costs, unit.offsets,
+                                                   state_.bytes(), policy);
+  }
+}
+
+std::vector<Portion> Configuration::portions(std::int64_t samples) const {
+  const auto unit_for = [&](std::int64_t size) {
+    const auto found = std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) {
+      return unit.pass.samples == size;
+    });
+    LT_CHECK(found != units_.end(), "no program for a batch of this size");
+    return static_cast<std::size_t>(found - units_.begin());
+  };
+  if (!accumulates()) return {{unit_for(samples), 1}};
+  std::vector<Portion> result;
+  if (samples >= micro_batch_) result.push_back({unit_for(micro_batch_), samples / micro_batch_});
+  if (samples % micro_batch_ != 0) result.push_back({unit_for(samples % micro_batch_), 1});
+  return result;
+}
+
+std::size_t Configuration::node_count() const {
+  std::size_t sum = 0;
+  for (const Unit& unit : units_) sum += unit.pass.graph.node_count();
+  return sum;
+}
+
+std::size_t Configuration::kernel_count() const {
+  std::size_t sum = 0;
+  for (const Unit& unit : units_) sum += unit.kernels.distinct();
+  return sum;
+}
+
+Bytes Configuration::smallest_arena() {
+  Bytes least;
+  for (Unit& unit : units_) least = std::max(least, unit.planner->smallest_arena());
+  return least;
+}
+
+std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
+  for (Unit& unit : units_) {
+    std::variant<plan::Plan, plan::Infeasible> made = unit.planner->make(arena);
+    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) {
+      infeasible->smallest_arena_bytes = smallest_arena();
+      return *infeasible;
+    }
+    unit.plan = std::get<plan::Plan>(std::move(made));
+    const std::vector<std::string> violations =
+        plan::check(unit.pass.graph, unit.costs, unit.offsets, *unit.plan);
+    LT_CHECK(violations.empty(), violations.empty() ? "" : violations.front().c_str());
+  }
+  return std::nullopt;
+}
+
+double Configuration::total(double plan::Plan::* seconds) const {
+  double sum = accumulates() ? (*update().plan).*seconds : 0.0;
+  for (const Portion& portion : portions(batch_)) {
+    sum += static_cast<double>(portion.count) * (*units_[portion.unit].plan).*seconds;
+  }
+  return sum;
+}
+
+double Configuration::predicted_seconds() const { return total(&plan::Plan::predicted_seconds); }
+
+double Configuration::lower_bound_seconds() const {
+  return total(&plan::Plan::lower_bound_seconds);
+}
+
+Bytes Configuration::arena_bytes() const {
+  Bytes most = state_.bytes();
+  for (const Unit& unit : units_) most = std::max(most, unit.plan->arena_bytes);
+  return most;
+}
+
+void Configuration::bind(std::byte* arena) {
+  for (Unit& unit : units_) {
+    unit.program =
+        run::Program::bind(unit.pass.graph, *unit.plan, unit.kernels, unit.offsets, arena);
+  }
+}
+
+}  // namespace lowtide::train

@@ -1,0 +1,86 @@
+// Configuration: one way to run within memory - a micro-batch size and every program it needs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/planner.h"
+#include "run/kernels.h"
+#include "run/program.h"
+#include "train/pass_graph.h"
+#include "train/state_layout.h"
+
+namespace lowtide::train {
+
+// A pass ready to be planned, and later to be run.
+struct Unit {
+  PassGraph pass;
+  run::Kernels kernels;
+  plan::Costs costs;
+  core::IdVector<graph::ValueId, Bytes> offsets;  // of persistent values
+  std::unique_ptr<plan::Planner> planner;
+  std::optional<plan::Plan> plan;
+  std::optional<run::Program> program;
+};
+
+// The passes that make up one batch of some size: `count` of unit `unit` each.
+struct Portion {
+  std::size_t unit = 0;
+  std::int64_t count = 0;
+};
+
+class Configuration {
+ public:
+  // For training: batches of these sizes (the full one first), cut into micro-batches.
+  static Configuration for_training(const Recipe& recipe,
+                                    const TrainSettings& settings,
+                                    std::span<const std::int64_t> batch_sizes,
+                                    std::int64_t micro_batch);
+  static Configuration for_evaluation(const Recipe& recipe,
+                                      std::span<const std::int64_t> batch_sizes,
+                                      plan::Policy policy);
+
+  [[nodiscard]] std::int64_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] bool accumulates() const { return update_.has_value(); }
+  [[nodiscard]] const StateLayout& state() const { return state_; }
+  [[nodiscard]] std::span<const Unit> units() const { return units_; }
+  [[nodiscard]] const Unit& main() const { return units_.front(); }
+  // The unit that updates after accumulation.
+  [[nodiscard]] const Unit& update() const { return units_[*update_]; }
+  // How a batch of that many samples is cut; it must be one of the batch sizes.
+  [[nodiscard]] std::vector<Portion> portions(std::int64_t samples) const;
+
+  [[nodiscard]] std::size_t node_count() const;
+  [[nodiscard]] std::size_t kernel_count() const;
+
+  // The least arena for which fit() succeeds.
+  Bytes smallest_arena();
+  // Plans every unit for an arena of that size and proves the plans. Where one does not fit, its
+  // Infeasible comes back, with smallest_arena_bytes for all units together.
+  std::optional<plan::Infeasible> fit(Bytes arena);
+  // Of one full batch; after fit().
+  [[nodiscard]] double predicted_seconds() const;
+  [[nodiscard]] double lower_bound_seconds() const;
+  [[nodiscard]] Bytes arena_bytes() const;  // the largest of the plans; after fit()
+
+  // Binds every unit to an arena of at least arena_bytes().
+  void bind(std::byte* arena);
+
+ private:
+  void add_unit(PassGraph pass, const core::Machine& machine);
+  void start_planning(plan::Policy policy);
+  [[nodiscard]] double total(double plan::Plan::* seconds) const;
+
+  std::int64_t batch_ = 0;
+  std::int64_t micro_batch_ = 0;
+  StateLayout state_;
+  std::vector<Unit> units_;
+  std::optional<std::size_t> update_;
+};
+
+}  // namespace lowtide::train

@@ -1,0 +1,199 @@
+#include "train/pass_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "autodiff/differentiate.h"
+#include "core/text.h"
+#include "ops/cross_entropy/cross_entropy.h"
+#include "ops/squared_error/squared_error.h"
+#include "optim/updates.h"
+#include "passes/training.h"
+
+namespace lowtide::train {
+namespace {
+
+using core::text;
+using graph::GraphBuilder;
+using graph::Role;
+using graph::ValueId;
+
+// The model's tensors in the words of the parameter pass.
+struct FileTensors {
+  std::vector<passes::FileTensor> tensors;
+  std::vector<passes::FileTensorUse> uses;
+};
+
+FileTensors describe_tensors(const onnx::Model& model) {
+  FileTensors result;
+  for (const onnx::Initializer& initializer : model.initializers) {
+    if (!core::is_float(model.graph.type(initializer.value).dtype)) continue;
+    result.tensors.push_back(
+        {initializer.name, initializer.value, initializer.kind, initializer.folded_from});
+  }
+  for (const onnx::InitializerUse& use : model.uses) {
+    result.uses.push_back({use.value, use.node_output, use.input, use.begin, use.end});
+  }
+  return result;
+}
+
+// The loss and the inputs it needs, appended to a pass whose model output is `output`.
+void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassGraph& pass) {
+  const Loss& loss = recipe.loss;
+  builder.set_phase(graph::Phase::kLoss);
+  builder.set_scope("loss");
+  if (loss.before_softmax) {
+    const graph::NodeId producer = builder.graph().value(output).producer;
+    output = builder.graph().node(producer).inputs[0];
+  }
+  pass.normalizer = builder.input("lowtide/normalizer", {core::DType::kFloat32, core::Shape{}},
+                                  Role::kScalar);
+  std::vector<std::int64_t> label_dims = {pass.samples};
+  label_dims.insert(label_dims.end(), recipe.label_shape.dims().begin(),
+                    recipe.label_shape.dims().end());
+  if (loss.kind == LossKind::kCrossEntropy) {
+    pass.labels = builder.input("lowtide/labels", {core::DType::kInt64, core::Shape(label_dims)});
+    ValueId weights;
+    if (!loss.class_weights.empty()) {
+      weights = builder.constant(core::Shape{loss.classes}, loss.class_weights,
+                                 "lowtide/class_weights");
+    }
+    const ops::LossValues values =
+        ops::cross_entropy(builder, output, pass.labels, pass.normalizer,
+                           {.class_axis = loss.class_axis,
+                            .ignore_index = loss.ignore_index,
+                            .label_smoothing = loss.label_smoothing},
+                           weights);
+    pass.loss = values.loss;
+    pass.correct = values.correct;
+  } else {
+    const core::Shape shape = builder.type(output).shape;
+    pass.labels = builder.input("lowtide/labels", {core::DType::kFloat32, shape});
+    pass.loss = loss.kind == LossKind::kMeanSquaredError
+                    ? ops::squared_error(builder, output, pass.labels, pass.normalizer)
+                    : ops::binary_cross_entropy(builder, output, pass.labels, pass.normalizer);
+  }
+  pass.graph.outputs() = {pass.loss};
+  if (pass.correct.valid()) pass.graph.outputs().push_back(pass.correct);
+}
+
+std::vector<ValueId> trained_values(const std::vector<passes::Parameter>& parameters) {
+  std::vector<ValueId> result;
+  for (const passes::Parameter& parameter : parameters) {
+    if (parameter.trained) result.push_back(parameter.value);
+  }
+  return result;
+}
+
+void note_folded_batch_norm(const onnx::Model& model, const passes::Training& training,
+                            PassGraph& pass) {
+  const bool folded = std::any_of(
+      model.initializers.begin(), model.initializers.end(),
+      [](const onnx::Initializer& initializer) { return !initializer.folded_from.empty(); });
+  const bool has_convolutions = std::any_of(
+      model.uses.begin(), model.uses.end(),
+      [](const onnx::InitializerUse& use) { return use.op_type == "Conv"; });
+  if (folded && has_convolutions && training.batch_norms == 0) {
+    pass.notes.emplace_back(
+        "the exporter folded batch norm into convolutions; training goes on without it (export "
+        "with optimize=False to keep it)");
+  }
+}
+
+std::vector<ValueId> feed_values(const Recipe& recipe, const onnx::Model& model) {
+  std::vector<ValueId> result;
+  for (const Feed& feed : recipe.feeds) {
+    const auto at = std::find(model.input_names.begin(), model.input_names.end(), feed.input);
+    LT_CHECK(at != model.input_names.end(), "a feed's input is in the model");
+    result.push_back(
+        model.graph.inputs()[static_cast<std::size_t>(at - model.input_names.begin())]);
+  }
+  return result;
+}
+
+}  // namespace
+
+PassGraph build_training_pass(const Recipe& recipe,
+                              const TrainSettings& settings,
+                              std::int64_t samples,
+                              Gradients gradients) {
+  onnx::Model model = build_model(recipe, samples);
+  PassGraph pass;
+  pass.samples = samples;
+  const FileTensors described = describe_tensors(model);
+  pass.parameters = passes::choose_parameters(
+      model.graph, described.tensors, described.uses,
+      {.train = settings.selection.train, .freeze = settings.selection.freeze});
+  const ValueId output = model.values.at(recipe.loss.output);
+  model.graph.outputs() = {output};
+  const auto rule = settings.running_statistics == RunningStatistics::kPyTorch
+                        ? passes::RunningRule::kPyTorch
+                        : passes::RunningRule::kOnnx;
+  passes::Training training = passes::to_training(model.graph, rule);
+  const auto& to = training.rewritten.to;
+  pass.couples_samples = training.couples_samples;
+  note_folded_batch_norm(model, training, pass);
+  for (passes::Parameter& parameter : pass.parameters) parameter.value = to[parameter.value];
+  for (const ValueId input : feed_values(recipe, model)) pass.inputs.push_back(to[input]);
+  pass.graph = std::move(training.rewritten.graph);
+
+  GraphBuilder builder(pass.graph);
+  add_loss(builder, recipe, to[output], pass);
+  const std::vector<ValueId> trained = trained_values(pass.parameters);
+  if (trained.empty()) {
+    throw core::fail(ErrorCode::kInvalidArgument, "{}: nothing is left to train",
+                     recipe.model_path);
+  }
+  const autodiff::Seed seed{.output = pass.loss, .gradient = {}};
+  const std::vector<ValueId> found = autodiff::differentiate(builder, {&seed, 1}, trained);
+  std::vector<optim::Trained> pairs;
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    if (found[i].valid()) {
+      pairs.push_back({trained[i], found[i]});
+      continue;
+    }
+    pass.notes.push_back(text("'{}' does not reach the loss and stays as it is",
+                              pass.graph.value(trained[i]).name));
+  }
+  builder.set_phase(graph::Phase::kUpdate);
+  if (gradients == Gradients::kAccumulate) {
+    pass.scalars = optim::add_accumulation(builder, pairs).first;
+    return pass;
+  }
+  const optim::Updates updates = optim::add_updates(builder, pairs, settings.optimizer);
+  pass.scalars = updates.scalars;
+  pass.grad_norm = updates.grad_norm;
+  return pass;
+}
+
+PassGraph build_update(const PassGraph& accumulating, const TrainSettings& settings) {
+  PassGraph pass;
+  GraphBuilder builder(pass.graph, graph::Phase::kUpdate);
+  std::vector<optim::Trained> pairs;
+  for (const passes::Parameter& parameter : accumulating.parameters) {
+    if (!parameter.trained) continue;
+    const graph::Value& value = accumulating.graph.value(parameter.value);
+    const std::string sum = optim::accumulator_name(value.name);
+    if (!accumulating.graph.find(sum)) continue;
+    pairs.push_back({builder.state(value.name, value.type, value.role, value.content),
+                     builder.state(sum, value.type, Role::kOptimizer)});
+  }
+  const optim::Updates updates = optim::add_updates(builder, pairs, settings.optimizer);
+  pass.scalars = updates.scalars;
+  pass.grad_norm = updates.grad_norm;
+  return pass;
+}
+
+PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples) {
+  onnx::Model model = build_model(recipe, samples);
+  PassGraph pass;
+  pass.samples = samples;
+  pass.inputs = feed_values(recipe, model);
+  const ValueId output = model.values.at(recipe.loss.output);
+  pass.graph = std::move(model.graph);
+  GraphBuilder builder(pass.graph);
+  add_loss(builder, recipe, output, pass);
+  return pass;
+}
+
+}  // namespace lowtide::train

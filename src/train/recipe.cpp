@@ -1,0 +1,244 @@
+#include "train/recipe.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "kernels/simd/target.h"
+#include "onnx/input_shapes.h"
+#include "ops/catalog.h"
+
+namespace lowtide::train {
+namespace {
+
+using core::fail;
+using core::text;
+
+// Whether a sample of the data fills one of the model's input: dimensions equal where the file
+// fixes them, or the model wants vectors and gets the sample flattened.
+bool fits(const onnx::ValueInfo& input, const core::Shape& sample) {
+  const std::vector<onnx::Dim>& dims = *input.dims;
+  const auto matches = [](const onnx::Dim& dim, std::int64_t size) {
+    return !dim.value || *dim.value == size;
+  };
+  if (dims.size() == 2 && sample.rank() != 1) return matches(dims[1], sample.elements());
+  if (dims.size() != sample.rank() + 1) return false;
+  for (std::size_t i = 0; i < sample.rank(); ++i) {
+    if (!matches(dims[i + 1], sample[i])) return false;
+  }
+  return true;
+}
+
+// The array for one input: the one of its name, or the only one there is for the only input.
+std::size_t find_field(const data::Dataset& dataset, const onnx::ValueInfo& input,
+                       std::size_t label_field, bool only_input) {
+  if (const auto named = dataset.find(input.name)) return *named;
+  if (only_input && dataset.fields().size() == 2) return 1 - label_field;
+  std::vector<std::string> names;
+  for (const data::Field& field : dataset.fields()) names.push_back(field.name);
+  throw fail(ErrorCode::kInvalidArgument,
+             "{}: no array for the model's input '{}'; there are: {}", dataset.name(), input.name,
+             fmt::join(names, ", "));
+}
+
+Feed match(const data::Dataset& dataset, const onnx::ValueInfo& input, std::size_t field_index) {
+  const data::Field& field = dataset.fields()[field_index];
+  if (!input.dims || input.dims->empty() || !input.dtype) {
+    throw fail(ErrorCode::kUnsupported,
+               "input '{}' has no shape or a type that cannot be fed ({}); give --shape", input.name,
+               input.type_name);
+  }
+  if (!fits(input, field.sample_shape)) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: array '{}' has samples of shape {}, but input '{}' is {}", dataset.name(),
+               field.name, field.sample_shape.str(), input.name, onnx::describe(input));
+  }
+  const bool wants_float = core::is_float(*input.dtype);
+  if (wants_float && *input.dtype != core::DType::kFloat32) {
+    throw fail(ErrorCode::kUnsupported, "input '{}' is {}; only float32 networks are trained",
+               input.name, core::name(*input.dtype));
+  }
+  if (!wants_float && !core::is_integer(field.dtype) && field.dtype != core::DType::kBool) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: array '{}' is {}, but input '{}' takes {}", dataset.name(), field.name,
+               core::name(field.dtype), input.name, core::name(*input.dtype));
+  }
+  const bool flatten = input.dims->size() == 2 && field.sample_shape.rank() != 1;
+  return {.input = input.name,
+          .field = field_index,
+          .dtype = *input.dtype,
+          .sample_shape =
+              flatten ? core::Shape{field.sample_shape.elements()} : field.sample_shape};
+}
+
+std::string metadata_value(const onnx::Metadata& metadata, std::string_view key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+void settle_normalization(Recipe& recipe, const DataSettings& settings, data::Split split) {
+  const std::string remembered = metadata_value(recipe.file.metadata, kNormalizationKey);
+  for (Feed& feed : recipe.feeds) {
+    const data::Field& field = recipe.dataset->fields()[feed.field];
+    if (feed.dtype != core::DType::kFloat32) continue;
+    const bool images = field.dtype == core::DType::kUint8;
+    if (!settings.normalize.value_or(images)) continue;
+    if (!remembered.empty() && recipe.feeds.size() == 1) {
+      feed.normalization = data::Normalization::parse(remembered);
+      recipe.notes.push_back(text("'{}' is normalised as the model remembers: {}", feed.input,
+                                  remembered));
+    } else {
+      feed.normalization = data::compute_normalization(*recipe.dataset, feed.field);
+      recipe.notes.push_back(text("'{}' is normalised by the {} data's own statistics: {}",
+                                  feed.input, split == data::Split::kTrain ? "training" : "given",
+                                  feed.normalization->str()));
+    }
+  }
+}
+
+// The (Log)Softmax node that makes a value, if one does.
+const graph::Node* softmax_before(const graph::Graph& graph, graph::ValueId value) {
+  const graph::NodeId producer = graph.value(value).producer;
+  if (!producer.valid()) return nullptr;
+  const graph::Node& node = graph.node(producer);
+  return node.op->name() == "Softmax" ? &node : nullptr;
+}
+
+void settle_cross_entropy(Recipe& recipe, const LossSettings& settings,
+                          const graph::Graph& graph, graph::ValueId output) {
+  Loss& loss = recipe.loss;
+  if (const graph::Node* const softmax = softmax_before(graph, output)) {
+    loss.before_softmax = true;
+    output = softmax->inputs[0];
+    recipe.notes.push_back(
+        text("output '{}' is a softmax; the loss reads what goes into it", loss.output));
+  }
+  const core::Shape& logits = graph.type(output).shape;
+  const core::Shape& label = recipe.label_shape;
+  const auto labels_fit = [&](std::size_t axis) {
+    if (logits.rank() != label.rank() + 2) return false;
+    for (std::size_t i = 1, k = 0; i < logits.rank(); ++i) {
+      if (i != axis && logits[i] != label[k++]) return false;
+    }
+    return true;
+  };
+  if (logits.rank() >= 2 && labels_fit(1)) {
+    loss.class_axis = 1;
+  } else if (logits.rank() >= 2 && labels_fit(logits.rank() - 1)) {
+    loss.class_axis = logits.rank() - 1;
+  } else {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: labels of shape {} a sample do not fit the output '{}' of type {}",
+               recipe.dataset->name(), label.str(), loss.output, graph.type(output).str());
+  }
+  loss.classes = logits[loss.class_axis];
+  if (settings.label_smoothing < 0 || settings.label_smoothing >= 1) {
+    throw fail(ErrorCode::kInvalidArgument, "label smoothing must lie in [0, 1), got {}",
+               settings.label_smoothing);
+  }
+  if (!settings.class_weights.empty() &&
+      static_cast<std::int64_t>(settings.class_weights.size()) != loss.classes) {
+    throw fail(ErrorCode::kInvalidArgument, "{} class weights for {} classes",
+               settings.class_weights.size(), loss.classes);
+  }
+  loss.ignore_index = settings.ignore_index;
+  loss.label_smoothing = settings.label_smoothing;
+  loss.class_weights = settings.class_weights;
+}
+
+void settle_loss(Recipe& recipe, const LossSettings& settings) {
+  const onnx::Model model = build_model(recipe, recipe.batch);
+  Loss& loss = recipe.loss;
+  loss.output = recipe.model.output.empty() ? model.output_names.at(0) : recipe.model.output;
+  const auto found = model.values.find(loss.output);
+  if (found == model.values.end()) {
+    throw fail(ErrorCode::kInvalidArgument, "{}: there is no output '{}'; it has: {}",
+               recipe.model_path, loss.output, fmt::join(model.output_names, ", "));
+  }
+  const data::Field& label = recipe.dataset->fields()[recipe.label_field];
+  recipe.label_shape = label.sample_shape;
+  // One label a sample may come as a column.
+  const bool integer = core::is_integer(label.dtype);
+  loss.kind = settings.kind;
+  if (loss.kind == LossKind::kAuto) {
+    loss.kind = integer ? LossKind::kCrossEntropy : LossKind::kMeanSquaredError;
+  }
+  if (loss.kind == LossKind::kCrossEntropy) {
+    if (!integer) {
+      throw fail(ErrorCode::kInvalidArgument,
+                 "{}: cross-entropy needs integer labels, but array '{}' is {}",
+                 recipe.dataset->name(), label.name, core::name(label.dtype));
+    }
+    settle_cross_entropy(recipe, settings, model.graph, found->second);
+    return;
+  }
+  core::Shape targets = model.graph.type(found->second).shape;
+  if (targets.elements() != recipe.batch * label.sample_shape.elements()) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: targets of shape {} a sample do not fit the output '{}' of shape {}",
+               recipe.dataset->name(), label.sample_shape.str(), loss.output, targets.str());
+  }
+}
+
+}  // namespace
+
+core::Machine settle_machine(const MachineSettings& settings) {
+  core::Machine machine;
+  machine.threads = settings.threads > 0 ? settings.threads : core::usable_cpus();
+  machine.isa = core::parse_isa(settings.isa);
+  kernels::hold_to_isa(machine.isa);
+  omp_set_dynamic(0);
+  omp_set_num_threads(machine.threads);
+  return machine;
+}
+
+onnx::Model build_model(const Recipe& recipe, std::int64_t samples) {
+  onnx::ReadOptions options{.catalog = ops::catalog()};
+  for (const auto& [name, dims] : recipe.model.shapes) {
+    std::vector<std::int64_t> shape = dims;
+    if (!shape.empty()) shape[0] = samples;
+    options.shapes[name] = core::Shape(std::move(shape));
+  }
+  for (const Feed& feed : recipe.feeds) {
+    std::vector<std::int64_t> shape = {samples};
+    shape.insert(shape.end(), feed.sample_shape.dims().begin(), feed.sample_shape.dims().end());
+    options.shapes[feed.input] = core::Shape(std::move(shape));
+  }
+  return onnx::build(recipe.file, options);
+}
+
+Recipe settle(const ModelSettings& model,
+              const DataSettings& data,
+              const LossSettings& loss,
+              const MachineSettings& machine,
+              data::Split split) {
+  Recipe recipe;
+  recipe.machine = settle_machine(machine);
+  if (data.batch < 1) {
+    throw fail(ErrorCode::kInvalidArgument, "the batch must hold at least one sample, got {}",
+               data.batch);
+  }
+  recipe.model_path = model.path.string();
+  recipe.model = model;
+  recipe.file = onnx::parse_file(model.path);
+  recipe.dataset = data::open(data.source, {.split = split,
+                                            .label = data.label,
+                                            .temp_directory = data.temp_directory});
+  recipe.label_field = recipe.dataset->index(data.label);
+  recipe.batch = std::min(data.batch, recipe.dataset->samples());
+  const std::vector<onnx::ValueInfo> inputs = onnx::data_inputs(recipe.file);
+  for (const onnx::ValueInfo& input : inputs) {
+    const std::size_t field =
+        find_field(*recipe.dataset, input, recipe.label_field, inputs.size() == 1);
+    recipe.feeds.push_back(match(*recipe.dataset, input, field));
+  }
+  settle_loss(recipe, loss);
+  settle_normalization(recipe, data, split);
+  return recipe;
+}
+
+}  // namespace lowtide::train

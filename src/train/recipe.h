@@ -1,0 +1,72 @@
+// Recipe: what a run does, settled once from the settings, the model file and the data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/machine.h"
+#include "data/convert.h"
+#include "data/dataset.h"
+#include "lowtide/settings.h"
+#include "onnx/model_file.h"
+#include "onnx/read.h"
+
+namespace lowtide::train {
+
+// The loss with everything that "auto" leaves open decided.
+struct Loss {
+  LossKind kind = LossKind::kCrossEntropy;
+  std::string output;               // ONNX name of what it reads
+  bool before_softmax = false;      // the model ends in (Log)Softmax: the loss reads its input
+  std::size_t class_axis = 1;       // cross-entropy
+  std::int64_t classes = 0;         // cross-entropy
+  std::optional<std::int64_t> ignore_index;
+  double label_smoothing = 0;
+  std::vector<float> class_weights;
+};
+
+// Which array of the data feeds which input of the model, or the loss.
+struct Feed {
+  std::string input;          // ONNX name
+  std::size_t field = 0;      // of the dataset
+  core::DType dtype = core::DType::kFloat32;
+  core::Shape sample_shape;   // as the model takes it
+  std::optional<data::Normalization> normalization;
+};
+
+struct Recipe {
+  std::string model_path;
+  onnx::ModelFile file;       // parsed once; graphs of several batch sizes are built from it
+  ModelSettings model;
+  std::unique_ptr<data::Dataset> dataset;
+  std::vector<Feed> feeds;    // in the order of the model's inputs
+  std::size_t label_field = 0;
+  core::Shape label_shape;    // of one sample
+  Loss loss;
+  std::int64_t batch = 0;
+  core::Machine machine;
+  std::vector<std::string> notes;
+};
+
+// Opens the data, matches it to the model and decides the loss. Without a normalisation in the
+// settings, the model's own (kNormalizationKey in its metadata) is used; failing that, uint8 data
+// is normalised by its own mean and deviation when training.
+// Throws Error naming what does not match: missing arrays, shapes, dtypes.
+Recipe settle(const ModelSettings& model,
+              const DataSettings& data,
+              const LossSettings& loss,
+              const MachineSettings& machine,
+              data::Split split);
+
+// The graph of the model for a number of samples, as the file has it.
+onnx::Model build_model(const Recipe& recipe, std::int64_t samples);
+
+// Metadata of a trained file: how its image input was normalised.
+inline constexpr const char* kNormalizationKey = "lowtide.normalization";
+
+// The threads and instruction set asked for; applies them to the process.
+core::Machine settle_machine(const MachineSettings& settings);
+
+}  // namespace lowtide::train
