@@ -25,7 +25,7 @@ class InLibrary {
 };
 
 const dnnl::stream& process_stream() {
-  static const dnnl::stream stream(dnnl_engine());
+  static const dnnl::stream stream(process_engine());
   return stream;
 }
 
@@ -33,7 +33,7 @@ const dnnl::stream& process_stream() {
 
 bool inside_library() { return in_library; }
 
-const dnnl::engine& dnnl_engine() {
+const dnnl::engine& process_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
@@ -75,7 +75,7 @@ Place Chain::reserve(std::size_t bytes) {
 }
 
 void Chain::add_reorder(const Argument& from, const Argument& to) {
-  const dnnl::reorder::primitive_desc desc(dnnl_engine(), from.desc, dnnl_engine(), to.desc,
+  const dnnl::reorder::primitive_desc desc(process_engine(), from.desc, process_engine(), to.desc,
                                            with_user_scratchpad());
   add(desc, {{DNNL_ARG_FROM, from.desc, from.place}, {DNNL_ARG_TO, to.desc, to.place}});
 }
@@ -90,7 +90,7 @@ void Chain::add_step(dnnl::primitive primitive,
   Step step;
   step.primitive = std::move(primitive);
   for (const Argument& argument : arguments) {
-    step.memories.emplace_back(argument.desc, dnnl_engine(), nullptr);  // set at each run
+    step.memories.emplace_back(argument.desc, process_engine(), nullptr);  // set at each run
     step.arguments.push_back({argument.id, step.memories.back().get()});
     step.places.push_back(argument.place);
   }

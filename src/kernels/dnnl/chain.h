@@ -15,7 +15,7 @@
 namespace lowtide::kernels {
 
 // The engine of the process; its one stream runs primitives in the calling thread and the pool.
-const dnnl::engine& dnnl_engine();
+const dnnl::engine& process_engine();
 
 // Attributes of every primitive here: scratchpads come from the caller.
 dnnl::primitive_attr with_user_scratchpad();

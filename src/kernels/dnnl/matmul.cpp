@@ -68,7 +68,8 @@ std::unique_ptr<Computation> make_matmul(const MatmulShape& shape) {
     const auto bias =
         shape.bias ? matrices(std::vector<std::int64_t>(batch.size(), 1), 1, shape.columns, false)
                    : dnnl::memory::desc();
-    const dnnl::matmul::primitive_desc desc(dnnl_engine(), a, b, bias, y, with_user_scratchpad());
+    const dnnl::matmul::primitive_desc desc(process_engine(), a, b, bias, y,
+                                            with_user_scratchpad());
     if (!is_fast(desc)) return nullptr;
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, input_place(0)},
                                        {DNNL_ARG_WEIGHTS, b, input_place(1)},

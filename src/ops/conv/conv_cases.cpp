@@ -1,0 +1,67 @@
+#include "ops/cases.h"
+#include "ops/conv/conv.h"
+
+namespace lowtide::ops {
+
+std::vector<OpCase> conv_cases() {
+  std::vector<OpCase> cases;
+  const auto add = [&](std::string name, core::Shape x, core::Shape w, Conv attributes) {
+    cases.push_back(
+        {.name = "conv/" + std::move(name),
+         .inputs = {{.shape = std::move(x)}, {.shape = std::move(w)}},
+         .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+           return std::vector<graph::ValueId>{conv(b, in[0], in[1], graph::ValueId(), attributes)};
+         }});
+  };
+  const auto add_biased = [&](std::string name, core::Shape x, core::Shape w, Conv attributes) {
+    const core::Shape bias{w[0]};
+    cases.push_back(
+        {.name = "conv/" + std::move(name),
+         .inputs = {{.shape = std::move(x)}, {.shape = std::move(w)}, {.shape = bias}},
+         .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+           return std::vector<graph::ValueId>{conv(b, in[0], in[1], in[2], attributes)};
+         }});
+  };
+  const Conv same{.pads_begin = {1, 1}, .pads_end = {1, 1}};
+
+  add("image", {2, 4, 6, 5}, {8, 4, 3, 3}, same);
+  add("no_padding", {2, 4, 6, 5}, {8, 4, 3, 3}, {});
+  add("one_by_one", {2, 16, 5, 4}, {32, 16, 1, 1}, {});
+  add("one_by_one_strided", {2, 16, 5, 4}, {32, 16, 1, 1}, {.strides = {2, 2}});
+  add("odd_channels", {2, 3, 7, 6}, {17, 3, 3, 3}, same);
+  add("odd_channels_in", {1, 17, 5, 6}, {3, 17, 3, 3}, same);
+  add("one_channel", {2, 1, 6, 6}, {1, 1, 3, 3}, same);
+  add("stem", {1, 3, 17, 19}, {16, 3, 7, 7},
+      {.strides = {2, 2}, .pads_begin = {3, 3}, .pads_end = {3, 3}});
+  add("over_the_grain", {4, 32, 14, 14}, {48, 32, 3, 3}, same);
+  add("strided", {2, 4, 9, 8}, {6, 4, 3, 3},
+      {.strides = {2, 3}, .pads_begin = {1, 1}, .pads_end = {1, 1}});
+  add("stride_over_kernel", {1, 2, 9, 9}, {4, 2, 2, 2}, {.strides = {3, 3}});
+  add("dilated", {1, 4, 9, 10}, {6, 4, 3, 3},
+      {.dilations = {2, 3}, .pads_begin = {2, 3}, .pads_end = {2, 3}});
+  add("unequal_padding", {1, 3, 5, 6}, {4, 3, 3, 2}, {.pads_begin = {1, 0}, .pads_end = {0, 2}});
+  add("wide_padding", {1, 2, 3, 3}, {4, 2, 2, 2}, {.pads_begin = {3, 2}, .pads_end = {2, 3}});
+  add("negative_padding", {1, 2, 7, 6}, {4, 2, 3, 3}, {.pads_begin = {-1, 0}, .pads_end = {0, -2}});
+  add("kernel_over_input", {2, 3, 2, 2}, {4, 3, 5, 5}, {.pads_begin = {2, 2}, .pads_end = {2, 2}});
+  add("grouped", {2, 8, 6, 5}, {12, 4, 3, 3},
+      {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 2});
+  add("grouped_by_16", {1, 32, 5, 5}, {32, 16, 3, 3},
+      {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 2});
+  add("depthwise", {2, 18, 6, 5}, {18, 1, 3, 3},
+      {.strides = {2, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 18});
+  add("depthwise_multiplied", {2, 3, 6, 5}, {6, 1, 3, 3},
+      {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 3});
+  add("signal", {2, 3, 11}, {5, 3, 4}, {.strides = {2}, .pads_begin = {2}, .pads_end = {1}});
+  add("volume", {1, 2, 4, 5, 3}, {3, 2, 2, 3, 2},
+      {.strides = {1, 2, 1}, .pads_begin = {1, 1, 0}, .pads_end = {0, 1, 1}});
+  add("no_samples", {0, 3, 5, 5}, {4, 3, 3, 3}, same);
+  add_biased("biased", {2, 4, 6, 5}, {8, 4, 3, 3}, same);
+  add_biased("biased_odd_channels", {2, 3, 5, 5}, {17, 3, 3, 3}, same);
+  add_biased("biased_depthwise", {2, 16, 6, 5}, {16, 1, 3, 3},
+             {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 16});
+  add_biased("biased_signal", {2, 3, 9}, {4, 3, 3}, {});
+  add_biased("biased_volume", {1, 2, 3, 4, 4}, {4, 2, 2, 2, 2}, {});
+  return cases;
+}
+
+}  // namespace lowtide::ops

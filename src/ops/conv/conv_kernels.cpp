@@ -1,0 +1,128 @@
+#include "ops/conv/conv_kernels.h"
+
+#include "core/parallel.h"
+#include "ops/window.h"
+
+namespace lowtide::ops {
+namespace {
+
+using core::TensorType;
+
+// What the three loops walk over. The weights' "sample" axis is the channel of y.
+struct Walk {
+  WindowAxes axes;
+  SpatialStrides x;
+  SpatialStrides w;
+  SpatialStrides y;
+  std::int64_t samples = 0;
+  std::int64_t channels_in = 0;
+  std::int64_t channels_out = 0;
+  std::int64_t in_each = 0;   // channels of x in one group
+  std::int64_t out_each = 0;  // channels of y in one group
+
+  Walk(const Conv& a, const TensorType& x_type, const TensorType& w_type, const TensorType& y_type)
+      : axes(window_axes(window_of(a), x_type.shape, y_type.shape)),
+        x(spatial_strides(x_type)),
+        w(spatial_strides(w_type)),
+        y(spatial_strides(y_type)),
+        samples(x_type.shape[0]),
+        channels_in(x_type.shape[1]),
+        channels_out(y_type.shape[1]),
+        in_each(w_type.shape[1]),
+        out_each(y_type.shape[1] / a.groups) {}
+};
+
+}  // namespace
+
+void run_conv_reference(const Conv& a, const graph::Signature& types, const graph::Run& run) {
+  const Walk at(a, types.in[0], types.in[1], types.out[0]);
+  core::visit_float(types.out[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* const bias = a.bias ? run.input<T>(2) : nullptr;
+    core::parallel_for(at.samples * at.channels_out, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t o = i % at.channels_out;
+        const T* const x = run.input<T>(0) + i / at.channels_out * at.x.sample +
+                           o / at.out_each * at.in_each * at.x.channel;
+        const T* const w = run.input<T>(1) + o * at.w.sample;
+        T* const y = run.output<T>(0) + i / at.channels_out * at.y.sample + o * at.y.channel;
+        for_each_place(out_sizes(at.axes), [&](const Place3& window) {
+          double sum = bias == nullptr ? 0.0 : double(bias[o]);
+          for_each_tap(at.axes, window, [&](const Place3& tap, const Place3& place) {
+            const T* const pixel = x + at.x.at(place);
+            const T* const weight = w + at.w.at(tap);
+            for (std::int64_t c = 0; c < at.in_each; ++c) {
+              sum += double(pixel[c * at.x.channel]) * double(weight[c * at.w.channel]);
+            }
+          });
+          y[at.y.at(window)] = static_cast<T>(sum);
+        });
+      }
+    });
+  });
+}
+
+void run_conv_weight_gradient_reference(const Conv& a,
+                                        const graph::Signature& types,
+                                        const graph::Run& run) {
+  const Walk at(a, types.in[0], types.out[0], types.in[1]);
+  core::visit_float(types.out[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    core::parallel_for(at.channels_out * at.in_each, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t o = i / at.in_each;
+        const std::int64_t c = o / at.out_each * at.in_each + i % at.in_each;
+        const T* const x = run.input<T>(0) + c * at.x.channel;
+        const T* const dy = run.input<T>(1) + o * at.y.channel;
+        T* const dw = run.output<T>(0) + o * at.w.sample + i % at.in_each * at.w.channel;
+        for_each_place(kernel_sizes(at.axes), [&](const Place3& tap) {
+          double sum = 0;
+          for_each_place(out_sizes(at.axes), [&](const Place3& window) {
+            Place3 place;
+            for (std::size_t k = 0; k < 3; ++k) {
+              place[k] = at.axes[k].position(window[k], tap[k]);
+              if (!at.axes[k].inside(place[k])) return;
+            }
+            for (std::int64_t n = 0; n < at.samples; ++n) {
+              sum += double(x[n * at.x.sample + at.x.at(place)]) *
+                     double(dy[n * at.y.sample + at.y.at(window)]);
+            }
+          });
+          dw[at.w.at(tap)] = static_cast<T>(sum);
+        });
+      }
+    });
+  });
+}
+
+void run_conv_input_gradient_reference(const ConvInputGradient& a,
+                                       const graph::Signature& types,
+                                       const graph::Run& run) {
+  const Walk at(a.conv, types.out[0], types.in[0], types.in[1]);
+  core::visit_float(types.out[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    core::parallel_for(at.samples * at.channels_in, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t c = i % at.channels_in;
+        const std::int64_t first = c / at.in_each * at.out_each;  // channel of y
+        const T* const w = run.input<T>(0) + first * at.w.sample + c % at.in_each * at.w.channel;
+        const T* const dy =
+            run.input<T>(1) + i / at.channels_in * at.y.sample + first * at.y.channel;
+        T* const dx = run.output<T>(0) + i / at.channels_in * at.x.sample + c * at.x.channel;
+        for_each_place(in_sizes(at.axes), [&](const Place3& place) {
+          double sum = 0;
+          for_each_window(at.axes, place, [&](const Place3& tap, const Place3& window) {
+            const T* const pixel = dy + at.y.at(window);
+            const T* const weight = w + at.w.at(tap);
+            for (std::int64_t o = 0; o < at.out_each; ++o) {
+              sum += double(pixel[o * at.y.channel]) * double(weight[o * at.w.sample]);
+            }
+          });
+          dx[at.x.at(place)] = static_cast<T>(sum);
+        });
+      }
+    });
+  });
+}
+
+}  // namespace lowtide::ops
