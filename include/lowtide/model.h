@@ -23,9 +23,9 @@ struct TensorSummary {
 struct ModelReport {
   std::string producer;
   int opset = 0;
-  std::vector<std::string> inputs;   // "input: float32[batch, 3, 224, 224]"
+  std::vector<std::string> inputs;  // "input: float32[batch, 3, 224, 224]"
   std::vector<std::string> outputs;
-  std::map<std::string, int> ops;    // nodes of the file by type
+  std::map<std::string, int> ops;  // nodes of the file by type
   std::vector<TensorSummary> tensors;
   std::int64_t parameters = 0;  // trained elements
   // What one training step (SGD with momentum) keeps by role, everything kept, at `batch`.

@@ -35,8 +35,8 @@ struct PlanReport {
   double planning_seconds = 0;
   std::string costs = "model";  // where times come from: "model" or "measured"
   std::vector<BudgetShare> spent;
-  std::string peak_node;        // where the most memory is in use
-  std::string plan_json;        // the training program's plan, whole; empty where it does not fit
+  std::string peak_node;  // where the most memory is in use
+  std::string plan_json;  // the training program's plan, whole; empty where it does not fit
   std::vector<std::string> notes;  // choices worth telling: what is recognised, frozen, split
 };
 

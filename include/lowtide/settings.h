@@ -56,8 +56,8 @@ enum class RunningStatistics {
 };
 
 struct MemorySettings {
-  std::optional<Bytes> budget;    // bound on the process's resident memory; none: what is free
-  std::int64_t micro_batch = 0;   // samples per pass; 0: chosen, never splitting batch statistics
+  std::optional<Bytes> budget;     // bound on the process's resident memory; none: what is free
+  std::int64_t micro_batch = 0;    // samples per pass; 0: chosen, never splitting batch statistics
   std::string policy = "lowtide";  // or keep, chen
 };
 

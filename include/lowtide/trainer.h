@@ -44,7 +44,8 @@ class Trainer {
   [[nodiscard]] std::int64_t steps_done() const;
 
   // One optimizer step on the next batch. Throws Error for bad data (kInvalidArgument, kNumeric),
-  // and kNumeric where the loss or the gradient is not finite, before weights are touched by it.
+  // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite;
+  // the weights are then spoilt and not worth saving.
   StepReport step();
 
   // Writes the model with the present weights: names, interface, opset and everything not trained

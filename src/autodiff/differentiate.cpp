@@ -58,8 +58,7 @@ class Sweep {
     }
     std::vector<bool> needed;
     for (const ValueId input : node.inputs) {
-      needed.push_back(depends_[input.index()] &&
-                       core::is_float(builder_.type(input).dtype));
+      needed.push_back(depends_[input.index()] && core::is_float(builder_.type(input).dtype));
     }
     if (!reached || std::none_of(needed.begin(), needed.end(), [](bool need) { return need; })) {
       return;
@@ -122,7 +121,8 @@ void hoist_saves(Graph& graph, std::size_t first_new) {
 
 }  // namespace
 
-std::vector<ValueId> differentiate(GraphBuilder& builder, std::span<const Seed> seeds,
+std::vector<ValueId> differentiate(GraphBuilder& builder,
+                                   std::span<const Seed> seeds,
                                    std::span<const ValueId> wrt) {
   const std::size_t forward_nodes = builder.graph().node_count();
   const Phase phase = builder.phase();

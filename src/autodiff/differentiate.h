@@ -24,7 +24,8 @@ struct Seed {
 // New nodes belong to Phase::kBackward. Nodes that rules place in the forward phase (compact saves)
 // are moved to directly after their inputs; node ids change, value ids do not.
 // Throws Error(kUnsupported) naming the node where a gradient must pass an op that has none.
-std::vector<ValueId> differentiate(graph::GraphBuilder& builder, std::span<const Seed> seeds,
+std::vector<ValueId> differentiate(graph::GraphBuilder& builder,
+                                   std::span<const Seed> seeds,
                                    std::span<const ValueId> wrt);
 
 }  // namespace lowtide::autodiff

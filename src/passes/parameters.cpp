@@ -117,7 +117,8 @@ std::string_view slot_name(const Node& node, std::size_t input) {
 
 // Gives each vector use of a merged tensor a value of its own; returns the splits, empty where the
 // tensor was not merged.
-std::vector<Parameter> split_merged(Graph& graph, const FileTensor& tensor,
+std::vector<Parameter> split_merged(Graph& graph,
+                                    const FileTensor& tensor,
                                     const std::vector<FileTensorUse>& uses) {
   std::vector<std::pair<const FileTensorUse*, NodeId>> places;
   for (const FileTensorUse& use : uses) {
@@ -155,7 +156,9 @@ std::vector<Parameter> split_merged(Graph& graph, const FileTensor& tensor,
   return result;
 }
 
-Parameter judge(const Graph& graph, const FileTensor& tensor, const Reading& reading,
+Parameter judge(const Graph& graph,
+                const FileTensor& tensor,
+                const Reading& reading,
                 bool file_says) {
   Parameter result{.name = tensor.name, .value = tensor.value};
   const graph::Value& value = graph.value(tensor.value);
@@ -204,12 +207,12 @@ void apply_rules(std::vector<Parameter>& all, const ParameterRules& rules) {
 
 }  // namespace
 
-std::vector<Parameter> choose_parameters(Graph& graph, const std::vector<FileTensor>& tensors,
+std::vector<Parameter> choose_parameters(Graph& graph,
+                                         const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,
                                          const ParameterRules& rules) {
-  const bool file_says = std::any_of(tensors.begin(), tensors.end(), [](const FileTensor& tensor) {
-    return !tensor.kind.empty();
-  });
+  const bool file_says = std::any_of(tensors.begin(), tensors.end(),
+                                     [](const FileTensor& tensor) { return !tensor.kind.empty(); });
   std::vector<Parameter> all;
   for (const FileTensor& tensor : tensors) {
     std::vector<Parameter> split = split_merged(graph, tensor, uses);
@@ -219,9 +222,10 @@ std::vector<Parameter> choose_parameters(Graph& graph, const std::vector<FileTen
   std::vector<Parameter> whole;
   for (const FileTensor& tensor : tensors) {
     const Reading reading = finder.find(tensor.value);
-    const bool only_split = std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) {
-                              return parameter.split_from == tensor.name;
-                            }) &&
+    const bool only_split = std::any_of(all.begin(), all.end(),
+                                        [&](const Parameter& parameter) {
+                                          return parameter.split_from == tensor.name;
+                                        }) &&
                             !reading.parameter && !reading.statistic && !reading.elementwise;
     if (!only_split) whole.push_back(judge(graph, tensor, reading, file_says));
   }

@@ -55,7 +55,8 @@ struct Parameter {
 // fresh network; a vector whose elements are all equal and which feeds several scale, bias or
 // statistic slots is split. Returns all tensors considered, in the file's order.
 // Throws Error(kInvalidArgument) when a glob of the rules matches no tensor.
-std::vector<Parameter> choose_parameters(graph::Graph& graph, const std::vector<FileTensor>& tensors,
+std::vector<Parameter> choose_parameters(graph::Graph& graph,
+                                         const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,
                                          const ParameterRules& rules);
 

@@ -14,7 +14,9 @@ struct Roofline {
 };
 
 // seconds = overhead + the larger of arithmetic and traffic time; views cost nothing.
-plan::Costs model_costs(const graph::Graph& graph, const Kernels& kernels,
-                        const core::Machine& machine, const Roofline& roofline = {});
+plan::Costs model_costs(const graph::Graph& graph,
+                        const Kernels& kernels,
+                        const core::Machine& machine,
+                        const Roofline& roofline = {});
 
 }  // namespace lowtide::run

@@ -15,14 +15,15 @@ bool is_view(const Graph& graph, const Node& node) {
   const auto out = graph.types(node.outputs);
   const auto aliases = node.op->aliases(node.attrs, {in, out});
   return node.outputs.size() == 1 &&
-         std::any_of(aliases.begin(), aliases.end(), [](const graph::Alias& alias) {
-           return alias.sharing == Sharing::kView;
-         });
+         std::any_of(aliases.begin(), aliases.end(),
+                     [](const graph::Alias& alias) { return alias.sharing == Sharing::kView; });
 }
 
 }  // namespace
 
-Program Program::bind(const Graph& graph, const plan::Plan& plan, const Kernels& kernels,
+Program Program::bind(const Graph& graph,
+                      const plan::Plan& plan,
+                      const Kernels& kernels,
                       const core::IdVector<ValueId, Bytes>& persistent_offsets,
                       std::byte* arena) {
   Program program;
@@ -30,8 +31,7 @@ Program Program::bind(const Graph& graph, const plan::Plan& plan, const Kernels&
     return arena + (plan.buffers[place.buffer].offset + place.within).count();
   };
   const auto span_of = [&](ValueId value, std::byte* first) {
-    return std::span<std::byte>(first,
-                                static_cast<std::size_t>(graph.type(value).bytes().count()));
+    return std::span<std::byte>(first, static_cast<std::size_t>(graph.type(value).bytes().count()));
   };
   std::size_t ins = 0;
   std::size_t outs = 0;

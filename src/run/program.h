@@ -15,7 +15,9 @@ class Program {
  public:
   // The plan must have passed plan::check for this graph. `arena` is the first byte of at least
   // plan.arena_bytes, aligned to plan::kAlignment.
-  static Program bind(const graph::Graph& graph, const plan::Plan& plan, const Kernels& kernels,
+  static Program bind(const graph::Graph& graph,
+                      const plan::Plan& plan,
+                      const Kernels& kernels,
                       const core::IdVector<graph::ValueId, Bytes>& persistent_offsets,
                       std::byte* arena);
 
@@ -24,9 +26,7 @@ class Program {
 
   // Where an input is to be written before a step, and an output or persistent value is found after
   // it. Empty for values that this program does not hold at those times (an unused input).
-  [[nodiscard]] std::span<std::byte> bytes(graph::ValueId value) const {
-    return places_[value];
-  }
+  [[nodiscard]] std::span<std::byte> bytes(graph::ValueId value) const { return places_[value]; }
 
  private:
   struct BoundStep {

@@ -72,9 +72,8 @@ void Configuration::start_planning(plan::Policy policy) {
 
 std::vector<Portion> Configuration::portions(std::int64_t samples) const {
   const auto unit_for = [&](std::int64_t size) {
-    const auto found = std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) {
-      return unit.pass.samples == size;
-    });
+    const auto found = std::find_if(units_.begin(), units_.end(),
+                                    [&](const Unit& unit) { return unit.pass.samples == size; });
     LT_CHECK(found != units_.end(), "no program for a batch of this size");
     return static_cast<std::size_t>(found - units_.begin());
   };
@@ -118,7 +117,7 @@ std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
   return std::nullopt;
 }
 
-double Configuration::total(double plan::Plan::* seconds) const {
+double Configuration::total(double plan::Plan::*seconds) const {
   double sum = accumulates() ? (*update().plan).*seconds : 0.0;
   for (const Portion& portion : portions(batch_)) {
     sum += static_cast<double>(portion.count) * (*units_[portion.unit].plan).*seconds;

@@ -74,7 +74,7 @@ class Configuration {
  private:
   void add_unit(PassGraph pass, const core::Machine& machine);
   void start_planning(plan::Policy policy);
-  [[nodiscard]] double total(double plan::Plan::* seconds) const;
+  [[nodiscard]] double total(double plan::Plan::*seconds) const;
 
   std::int64_t batch_ = 0;
   std::int64_t micro_batch_ = 0;

@@ -9,6 +9,7 @@
 #include "ops/squared_error/squared_error.h"
 #include "optim/updates.h"
 #include "passes/training.h"
+#include "train/file_tensors.h"
 
 namespace lowtide::train {
 namespace {
@@ -17,25 +18,6 @@ using core::text;
 using graph::GraphBuilder;
 using graph::Role;
 using graph::ValueId;
-
-// The model's tensors in the words of the parameter pass.
-struct FileTensors {
-  std::vector<passes::FileTensor> tensors;
-  std::vector<passes::FileTensorUse> uses;
-};
-
-FileTensors describe_tensors(const onnx::Model& model) {
-  FileTensors result;
-  for (const onnx::Initializer& initializer : model.initializers) {
-    if (!core::is_float(model.graph.type(initializer.value).dtype)) continue;
-    result.tensors.push_back(
-        {initializer.name, initializer.value, initializer.kind, initializer.folded_from});
-  }
-  for (const onnx::InitializerUse& use : model.uses) {
-    result.uses.push_back({use.value, use.node_output, use.input, use.begin, use.end});
-  }
-  return result;
-}
 
 // The loss and the inputs it needs, appended to a pass whose model output is `output`.
 void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassGraph& pass) {
@@ -46,8 +28,8 @@ void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassG
     const graph::NodeId producer = builder.graph().value(output).producer;
     output = builder.graph().node(producer).inputs[0];
   }
-  pass.normalizer = builder.input("lowtide/normalizer", {core::DType::kFloat32, core::Shape{}},
-                                  Role::kScalar);
+  pass.normalizer =
+      builder.input("lowtide/normalizer", {core::DType::kFloat32, core::Shape{}}, Role::kScalar);
   std::vector<std::int64_t> label_dims = {pass.samples};
   label_dims.insert(label_dims.end(), recipe.label_shape.dims().begin(),
                     recipe.label_shape.dims().end());
@@ -55,15 +37,14 @@ void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassG
     pass.labels = builder.input("lowtide/labels", {core::DType::kInt64, core::Shape(label_dims)});
     ValueId weights;
     if (!loss.class_weights.empty()) {
-      weights = builder.constant(core::Shape{loss.classes}, loss.class_weights,
-                                 "lowtide/class_weights");
+      weights =
+          builder.constant(core::Shape{loss.classes}, loss.class_weights, "lowtide/class_weights");
     }
-    const ops::LossValues values =
-        ops::cross_entropy(builder, output, pass.labels, pass.normalizer,
-                           {.class_axis = loss.class_axis,
-                            .ignore_index = loss.ignore_index,
-                            .label_smoothing = loss.label_smoothing},
-                           weights);
+    const ops::LossValues values = ops::cross_entropy(builder, output, pass.labels, pass.normalizer,
+                                                      {.class_axis = loss.class_axis,
+                                                       .ignore_index = loss.ignore_index,
+                                                       .label_smoothing = loss.label_smoothing},
+                                                      weights);
     pass.loss = values.loss;
     pass.correct = values.correct;
   } else {
@@ -85,14 +66,15 @@ std::vector<ValueId> trained_values(const std::vector<passes::Parameter>& parame
   return result;
 }
 
-void note_folded_batch_norm(const onnx::Model& model, const passes::Training& training,
+void note_folded_batch_norm(const onnx::Model& model,
+                            const passes::Training& training,
                             PassGraph& pass) {
   const bool folded = std::any_of(
       model.initializers.begin(), model.initializers.end(),
       [](const onnx::Initializer& initializer) { return !initializer.folded_from.empty(); });
-  const bool has_convolutions = std::any_of(
-      model.uses.begin(), model.uses.end(),
-      [](const onnx::InitializerUse& use) { return use.op_type == "Conv"; });
+  const bool has_convolutions =
+      std::any_of(model.uses.begin(), model.uses.end(),
+                  [](const onnx::InitializerUse& use) { return use.op_type == "Conv"; });
   if (folded && has_convolutions && training.batch_norms == 0) {
     pass.notes.emplace_back(
         "the exporter folded batch norm into convolutions; training goes on without it (export "
@@ -152,8 +134,8 @@ PassGraph build_training_pass(const Recipe& recipe,
       pairs.push_back({trained[i], found[i]});
       continue;
     }
-    pass.notes.push_back(text("'{}' does not reach the loss and stays as it is",
-                              pass.graph.value(trained[i]).name));
+    pass.notes.push_back(
+        text("'{}' does not reach the loss and stays as it is", pass.graph.value(trained[i]).name));
   }
   builder.set_phase(graph::Phase::kUpdate);
   if (gradients == Gradients::kAccumulate) {

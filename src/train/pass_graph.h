@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
 #include "lowtide/settings.h"
+
+#include "graph/graph.h"
 #include "passes/parameters.h"
 #include "train/recipe.h"
 

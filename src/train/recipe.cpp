@@ -32,23 +32,24 @@ bool fits(const onnx::ValueInfo& input, const core::Shape& sample) {
 }
 
 // The array for one input: the one of its name, or the only one there is for the only input.
-std::size_t find_field(const data::Dataset& dataset, const onnx::ValueInfo& input,
-                       std::size_t label_field, bool only_input) {
+std::size_t find_field(const data::Dataset& dataset,
+                       const onnx::ValueInfo& input,
+                       std::size_t label_field,
+                       bool only_input) {
   if (const auto named = dataset.find(input.name)) return *named;
   if (only_input && dataset.fields().size() == 2) return 1 - label_field;
   std::vector<std::string> names;
   for (const data::Field& field : dataset.fields()) names.push_back(field.name);
-  throw fail(ErrorCode::kInvalidArgument,
-             "{}: no array for the model's input '{}'; there are: {}", dataset.name(), input.name,
-             fmt::join(names, ", "));
+  throw fail(ErrorCode::kInvalidArgument, "{}: no array for the model's input '{}'; there are: {}",
+             dataset.name(), input.name, fmt::join(names, ", "));
 }
 
 Feed match(const data::Dataset& dataset, const onnx::ValueInfo& input, std::size_t field_index) {
   const data::Field& field = dataset.fields()[field_index];
   if (!input.dims || input.dims->empty() || !input.dtype) {
     throw fail(ErrorCode::kUnsupported,
-               "input '{}' has no shape or a type that cannot be fed ({}); give --shape", input.name,
-               input.type_name);
+               "input '{}' has no shape or a type that cannot be fed ({}); give --shape",
+               input.name, input.type_name);
   }
   if (!fits(input, field.sample_shape)) {
     throw fail(ErrorCode::kInvalidArgument,
@@ -61,16 +62,16 @@ Feed match(const data::Dataset& dataset, const onnx::ValueInfo& input, std::size
                input.name, core::name(*input.dtype));
   }
   if (!wants_float && !core::is_integer(field.dtype) && field.dtype != core::DType::kBool) {
-    throw fail(ErrorCode::kInvalidArgument,
-               "{}: array '{}' is {}, but input '{}' takes {}", dataset.name(), field.name,
-               core::name(field.dtype), input.name, core::name(*input.dtype));
+    throw fail(ErrorCode::kInvalidArgument, "{}: array '{}' is {}, but input '{}' takes {}",
+               dataset.name(), field.name, core::name(field.dtype), input.name,
+               core::name(*input.dtype));
   }
   const bool flatten = input.dims->size() == 2 && field.sample_shape.rank() != 1;
-  return {.input = input.name,
-          .field = field_index,
-          .dtype = *input.dtype,
-          .sample_shape =
-              flatten ? core::Shape{field.sample_shape.elements()} : field.sample_shape};
+  return {
+      .input = input.name,
+      .field = field_index,
+      .dtype = *input.dtype,
+      .sample_shape = flatten ? core::Shape{field.sample_shape.elements()} : field.sample_shape};
 }
 
 std::string metadata_value(const onnx::Metadata& metadata, std::string_view key) {
@@ -89,8 +90,8 @@ void settle_normalization(Recipe& recipe, const DataSettings& settings, data::Sp
     if (!settings.normalize.value_or(images)) continue;
     if (!remembered.empty() && recipe.feeds.size() == 1) {
       feed.normalization = data::Normalization::parse(remembered);
-      recipe.notes.push_back(text("'{}' is normalised as the model remembers: {}", feed.input,
-                                  remembered));
+      recipe.notes.push_back(
+          text("'{}' is normalised as the model remembers: {}", feed.input, remembered));
     } else {
       feed.normalization = data::compute_normalization(*recipe.dataset, feed.field);
       recipe.notes.push_back(text("'{}' is normalised by the {} data's own statistics: {}",
@@ -108,8 +109,10 @@ const graph::Node* softmax_before(const graph::Graph& graph, graph::ValueId valu
   return node.op->name() == "Softmax" ? &node : nullptr;
 }
 
-void settle_cross_entropy(Recipe& recipe, const LossSettings& settings,
-                          const graph::Graph& graph, graph::ValueId output) {
+void settle_cross_entropy(Recipe& recipe,
+                          const LossSettings& settings,
+                          const graph::Graph& graph,
+                          graph::ValueId output) {
   Loss& loss = recipe.loss;
   if (const graph::Node* const softmax = softmax_before(graph, output)) {
     loss.before_softmax = true;
@@ -225,9 +228,8 @@ Recipe settle(const ModelSettings& model,
   recipe.model_path = model.path.string();
   recipe.model = model;
   recipe.file = onnx::parse_file(model.path);
-  recipe.dataset = data::open(data.source, {.split = split,
-                                            .label = data.label,
-                                            .temp_directory = data.temp_directory});
+  recipe.dataset = data::open(
+      data.source, {.split = split, .label = data.label, .temp_directory = data.temp_directory});
   recipe.label_field = recipe.dataset->index(data.label);
   recipe.batch = std::min(data.batch, recipe.dataset->samples());
   const std::vector<onnx::ValueInfo> inputs = onnx::data_inputs(recipe.file);

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "lowtide/settings.h"
+
 #include "core/machine.h"
 #include "data/convert.h"
 #include "data/dataset.h"
-#include "lowtide/settings.h"
 #include "onnx/model_file.h"
 #include "onnx/read.h"
 
@@ -18,10 +19,10 @@ namespace lowtide::train {
 // The loss with everything that "auto" leaves open decided.
 struct Loss {
   LossKind kind = LossKind::kCrossEntropy;
-  std::string output;               // ONNX name of what it reads
-  bool before_softmax = false;      // the model ends in (Log)Softmax: the loss reads its input
-  std::size_t class_axis = 1;       // cross-entropy
-  std::int64_t classes = 0;         // cross-entropy
+  std::string output;           // ONNX name of what it reads
+  bool before_softmax = false;  // the model ends in (Log)Softmax: the loss reads its input
+  std::size_t class_axis = 1;   // cross-entropy
+  std::int64_t classes = 0;     // cross-entropy
   std::optional<std::int64_t> ignore_index;
   double label_smoothing = 0;
   std::vector<float> class_weights;
@@ -29,21 +30,21 @@ struct Loss {
 
 // Which array of the data feeds which input of the model, or the loss.
 struct Feed {
-  std::string input;          // ONNX name
-  std::size_t field = 0;      // of the dataset
+  std::string input;      // ONNX name
+  std::size_t field = 0;  // of the dataset
   core::DType dtype = core::DType::kFloat32;
-  core::Shape sample_shape;   // as the model takes it
+  core::Shape sample_shape;  // as the model takes it
   std::optional<data::Normalization> normalization;
 };
 
 struct Recipe {
   std::string model_path;
-  onnx::ModelFile file;       // parsed once; graphs of several batch sizes are built from it
+  onnx::ModelFile file;  // parsed once; graphs of several batch sizes are built from it
   ModelSettings model;
   std::unique_ptr<data::Dataset> dataset;
-  std::vector<Feed> feeds;    // in the order of the model's inputs
+  std::vector<Feed> feeds;  // in the order of the model's inputs
   std::size_t label_field = 0;
-  core::Shape label_shape;    // of one sample
+  core::Shape label_shape;  // of one sample
   Loss loss;
   std::int64_t batch = 0;
   core::Machine machine;

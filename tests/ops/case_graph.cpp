@@ -24,9 +24,8 @@ ConstantTensor pack(const core::TensorType& type, const std::vector<double>& num
 }
 
 ConstantTensor tensor_of(const core::TensorType& type, const std::vector<double>& numbers) {
-  return core::visit(type.dtype, [&](auto tag) {
-    return pack<typename decltype(tag)::type>(type, numbers);
-  });
+  return core::visit(type.dtype,
+                     [&](auto tag) { return pack<typename decltype(tag)::type>(type, numbers); });
 }
 
 std::vector<double> draw(const CaseInput& input, core::RandomStream& random) {
@@ -35,8 +34,8 @@ std::vector<double> draw(const CaseInput& input, core::RandomStream& random) {
   if (input.apart > 0) {
     // A shuffled ladder with rungs `apart` from each other that misses 0 by half a rung.
     for (std::size_t i = 0; i < count; ++i) {
-      numbers[i] = (static_cast<double>(i) - std::floor(static_cast<double>(count) / 2) + 0.5) *
-                   input.apart;
+      numbers[i] =
+          (static_cast<double>(i) - std::floor(static_cast<double>(count) / 2) + 0.5) * input.apart;
     }
     for (std::size_t i = count; i > 1; --i) std::swap(numbers[i - 1], numbers[random.below(i)]);
     return numbers;
@@ -89,8 +88,8 @@ std::map<ValueId, ConstantTensor> draw_inputs(const OpCase& op_case, const CaseG
   std::map<ValueId, ConstantTensor> given;
   core::RandomStream random(0x10771DE, std::hash<std::string>{}(op_case.name));
   for (std::size_t i = 0; i < built.inputs.size(); ++i) {
-    given.emplace(built.inputs[i], tensor_of(built.graph.type(built.inputs[i]),
-                                             draw(op_case.inputs[i], random)));
+    given.emplace(built.inputs[i],
+                  tensor_of(built.graph.type(built.inputs[i]), draw(op_case.inputs[i], random)));
   }
   for (const ValueId seed : built.seeds) {
     if (!seed.valid()) continue;

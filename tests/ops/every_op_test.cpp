@@ -1,10 +1,10 @@
 // Runs every case of every op: kernels against the reference, gradients against differences.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "core/random.h"
 #include "kernels/simd/target.h"
@@ -103,7 +103,8 @@ class NodeRun {
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const bool overwritten = std::find(out.begin(), out.end(), in[i]) != out.end();
-      EXPECT_TRUE(overwritten || std::equal(inputs_[i].bytes->begin(), inputs_[i].bytes->end(), in[i]))
+      EXPECT_TRUE(overwritten ||
+                  std::equal(inputs_[i].bytes->begin(), inputs_[i].bytes->end(), in[i]))
           << kernel.name() << " changes input " << i;
     }
     return results;
@@ -124,7 +125,8 @@ class NodeRun {
   std::vector<ConstantTensor> inputs_;
 };
 
-void expect_same_bits(const std::vector<ConstantTensor>& a, const std::vector<ConstantTensor>& b,
+void expect_same_bits(const std::vector<ConstantTensor>& a,
+                      const std::vector<ConstantTensor>& b,
                       const std::string& what) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -132,7 +134,9 @@ void expect_same_bits(const std::vector<ConstantTensor>& a, const std::vector<Co
   }
 }
 
-void expect_close(const ConstantTensor& actual, const ConstantTensor& expected, double tolerance,
+void expect_close(const ConstantTensor& actual,
+                  const ConstantTensor& expected,
+                  double tolerance,
                   const std::string& what) {
   const double scale = std::max(largest(expected), 1e-30);
   for (std::size_t i = 0; i < count(expected); ++i) {
@@ -145,7 +149,9 @@ void expect_close(const ConstantTensor& actual, const ConstantTensor& expected, 
   }
 }
 
-void check_node(const graph::Graph& graph, const Node& node, const Tensors& values,
+void check_node(const graph::Graph& graph,
+                const Node& node,
+                const Tensors& values,
                 double tolerance) {
   const NodeRun once(graph, node, values);
   const auto forced = once.forced_sharing();
@@ -221,16 +227,16 @@ TEST_P(EveryOp, GradientsAgreeWithDifferences) {
     const std::size_t elements = count(gradient);
     for (std::size_t s = 0; s < std::min(elements, kSamples); ++s) {
       const std::size_t at = elements <= kSamples ? s : random.below(elements);
-      const double up = objective(
-          built,
-          graph::interpret(built.graph, with_moved(given, built.inputs[i], at, kMove), kReference,
-                           kStep),
-          op_case.loss);
-      const double down = objective(
-          built,
-          graph::interpret(built.graph, with_moved(given, built.inputs[i], at, -kMove), kReference,
-                           kStep),
-          op_case.loss);
+      const double up =
+          objective(built,
+                    graph::interpret(built.graph, with_moved(given, built.inputs[i], at, kMove),
+                                     kReference, kStep),
+                    op_case.loss);
+      const double down =
+          objective(built,
+                    graph::interpret(built.graph, with_moved(given, built.inputs[i], at, -kMove),
+                                     kReference, kStep),
+                    op_case.loss);
       const double difference = (up - down) / (2 * kMove);
       ASSERT_NEAR(element(gradient, at), difference, op_case.gradient_tolerance * scale)
           << "gradient of input " << i << " at element " << at;

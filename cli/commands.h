@@ -1,0 +1,24 @@
+// The commands: each adds a subcommand with its options to the program.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace lowtide::cli {
+
+// What a command does once its options are read; returns the exit code.
+using Action = std::function<int()>;
+
+void add_zoo(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+
+// Prints to standard output, or to standard error where `--json` keeps that free for one object.
+void say(bool json, const std::string& text);
+
+}  // namespace lowtide::cli

@@ -1,0 +1,260 @@
+#include "options.h"
+
+#include <map>
+
+#include "lowtide/error.h"
+#include "lowtide/npy.h"
+
+namespace lowtide::cli {
+namespace {
+
+// An option whose text becomes a value of another type by `set`, which may throw lowtide::Error.
+template <class F>
+CLI::Option* add_parsed(CLI::App& command,
+                        const std::string& name,
+                        F set,
+                        const std::string& help,
+                        const std::string& type) {
+  return command
+      .add_option_function<std::string>(
+          name,
+          [set](const std::string& text) {
+            try {
+              set(text);
+            } catch (const Error& error) {
+              throw CLI::ValidationError(error.what());
+            }
+          },
+          help)
+      ->type_name(type);
+}
+
+// NAME=D,D,... with an optional scalar: NAME= .
+std::pair<std::string, std::vector<std::int64_t>> parse_shape(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "'" + text + "' is not NAME=D,D,...");
+  }
+  std::vector<std::int64_t> dims;
+  std::string part;
+  for (const char c : text.substr(equals + 1) + ",") {
+    if (c != ',') {
+      part += c;
+      continue;
+    }
+    if (part.empty()) continue;
+    std::size_t used = 0;
+    std::int64_t dim = -1;
+    try {
+      dim = std::stoll(part, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used != part.size() || dim < 0) {
+      throw Error(ErrorCode::kInvalidArgument, "'" + part + "' in '" + text + "' is no dimension");
+    }
+    dims.push_back(dim);
+    part.clear();
+  }
+  return {text.substr(0, equals), dims};
+}
+
+}  // namespace
+
+void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
+  command.add_option("model", model.path, "The ONNX file")->required()->type_name("MODEL.onnx");
+  command
+      .add_option("--shape", raw.shapes,
+                  "The shape of an input whose dimensions the file leaves open")
+      ->type_name("NAME=D,D,...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_data(CLI::App& command, DataSettings& data) {
+  CLI::Option_group* const group = command.add_option_group("Data");
+  group
+      ->add_option("--data", data.source,
+                   "An .npz with the model's inputs and the labels, or a folder of IDX files")
+      ->required()
+      ->type_name("SRC");
+  group->add_option("--label", data.label, "The array that holds the targets")
+      ->capture_default_str()
+      ->type_name("NAME");
+  group->add_option("--batch", data.batch, "Samples per step")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  group->add_flag("--normalize,!--no-normalize", data.normalize,
+                  "Subtract the mean and divide by the deviation per channel; by default only for "
+                  "images of bytes");
+  group->add_option("--temp", data.temp_directory, "Where compressed data is unpacked")
+      ->type_name("DIR");
+}
+
+void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
+  CLI::Option_group* const group = command.add_option_group("Loss");
+  const std::map<std::string, LossKind> kinds = {
+      {"auto", LossKind::kAuto},
+      {"cross-entropy", LossKind::kCrossEntropy},
+      {"mse", LossKind::kMeanSquaredError},
+      {"bce-with-logits", LossKind::kBinaryCrossEntropy}};
+  group
+      ->add_option("--loss", loss.kind,
+                   "auto: cross-entropy for integer labels, mse for float ones")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->type_name("auto|cross-entropy|mse|bce-with-logits");
+  group->add_option("--ignore-index", loss.ignore_index, "A label that counts for nothing")
+      ->type_name("N");
+  group
+      ->add_option("--label-smoothing", loss.label_smoothing,
+                   "The share of the target spread over all classes")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
+  group->add_option("--class-weights", raw.class_weights, "One float per class")
+      ->type_name("FILE.npy");
+}
+
+void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
+  CLI::Option_group* const group = command.add_option_group("Optimizer");
+  const std::map<std::string, OptimizerKind> kinds = {{"sgd", OptimizerKind::kSgd},
+                                                      {"adam", OptimizerKind::kAdam},
+                                                      {"adamw", OptimizerKind::kAdamW}};
+  group->add_option("--optimizer", optimizer.kind, "The update rule, as PyTorch defines it")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->type_name("sgd|adam|adamw");
+  group->add_option("--lr", optimizer.lr, "Learning rate")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  group->add_option("--momentum", optimizer.momentum, "Of sgd")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  group->add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum");
+  group->add_option("--weight-decay", optimizer.weight_decay, "Decay of every trained tensor")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  group->add_option("--betas", optimizer.betas, "Of adam and adamw")
+      ->delimiter(',')
+      ->type_name("A,B");
+  group->add_option("--eps", optimizer.eps, "Of adam and adamw")
+      ->capture_default_str()
+      ->type_name("X");
+  group->add_option("--no-decay", optimizer.no_decay, "Tensors without decay, by name; may repeat")
+      ->type_name("GLOB");
+  group->add_option("--clip-norm", optimizer.clip_norm, "Largest global norm of the gradients")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+}
+
+void add_schedule(CLI::App& command, Schedule& schedule) {
+  CLI::Option_group* const group = command.add_option_group("Schedule");
+  const std::map<std::string, ScheduleKind> kinds = {{"constant", ScheduleKind::kConstant},
+                                                     {"cosine", ScheduleKind::kCosine},
+                                                     {"linear", ScheduleKind::kLinear},
+                                                     {"step", ScheduleKind::kStep}};
+  group->add_option("--schedule", schedule.kind, "How the learning rate moves")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->type_name("constant|cosine|linear|step");
+  group->add_option("--warmup", schedule.warmup, "Steps of linear rise at the start")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  group->add_option("--min-lr", schedule.min_lr, "Where cosine and linear end")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  group->add_option("--step-size", schedule.step_size, "Steps between drops")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  group->add_option("--gamma", schedule.gamma, "Factor of each drop")
+      ->capture_default_str()
+      ->type_name("X");
+}
+
+void add_selection(CLI::App& command, SelectionSettings& selection) {
+  CLI::Option_group* const group = command.add_option_group("What is trained");
+  group
+      ->add_option("--train", selection.train,
+                   "Train exactly these tensors, by name; may repeat (see `inspect`)")
+      ->type_name("GLOB");
+  group->add_option("--freeze", selection.freeze, "Leave these as they are; may repeat")
+      ->type_name("GLOB");
+}
+
+void add_budget(CLI::App& command, MemorySettings& memory) {
+  add_parsed(
+      command, "--budget",
+      [&memory](const std::string& text) {
+        if (text != "auto") memory.budget = Bytes::parse(text);
+      },
+      "Bound on the resident memory of the whole process: bytes, or 300MB, 512MiB, 1.5GiB; auto: "
+      "the container's limit, else what is free",
+      "BYTES|auto");
+}
+
+void add_planning(CLI::App& command, MemorySettings& memory) {
+  add_parsed(
+      command, "--micro-batch",
+      [&memory](const std::string& text) {
+        memory.micro_batch = text == "auto" ? 0 : Bytes::parse(text).count();
+      },
+      "Samples per pass; auto: as many as fit, never splitting batch statistics", "N|auto");
+  command.add_option("--policy", memory.policy, "How memory is planned")
+      ->check(CLI::IsMember({"lowtide", "keep", "chen"}))
+      ->capture_default_str()
+      ->type_name("lowtide|keep|chen");
+}
+
+void add_machine(CLI::App& command, MachineSettings& machine) {
+  CLI::Option_group* const group = command.add_option_group("Machine");
+  group->add_option("--threads", machine.threads, "Default: the CPUs this process may use")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  group->add_option("--isa", machine.isa, "Instruction set to hold everything to")
+      ->check(CLI::IsMember({"native", "avx512", "avx2", "reference"}))
+      ->type_name("native|avx512|avx2|reference");
+}
+
+void add_training(CLI::App& command, TrainSettings& settings, RawModel& model, RawLoss& loss) {
+  add_model(command, settings.model, model);
+  command.add_option("--output", settings.model.output, "The model output that the loss reads")
+      ->type_name("NAME");
+  add_budget(command, settings.memory);
+  add_planning(command, settings.memory);
+  add_data(command, settings.data);
+  CLI::Option* const epochs = command.add_option("--epochs", settings.epochs, "Default: 1")
+                                  ->check(CLI::NonNegativeNumber)
+                                  ->type_name("N");
+  command.add_option("--steps", settings.steps, "Optimizer updates in total")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(epochs)
+      ->type_name("N");
+  command.add_flag("--shuffle,!--no-shuffle", settings.data.shuffle,
+                   "A new order of the samples each epoch (the default)");
+  command.add_flag("--drop-last", settings.data.drop_last, "Leave out a short last batch");
+  command.add_option("--seed", settings.seed, "Of shuffling and dropout")->type_name("N");
+  add_loss(command, settings.loss, loss);
+  add_optimizer(command, settings.optimizer);
+  add_schedule(command, settings.schedule);
+  add_selection(command, settings.selection);
+  const std::map<std::string, RunningStatistics> rules = {{"pytorch", RunningStatistics::kPyTorch},
+                                                          {"onnx", RunningStatistics::kOnnx}};
+  command
+      .add_option("--running-stats", settings.running_statistics,
+                  "Running variance from the batch variance divided by n - 1 (pytorch) or n (onnx)")
+      ->transform(CLI::CheckedTransformer(rules))
+      ->type_name("pytorch|onnx");
+  add_machine(command, settings.machine);
+}
+
+void finish(const RawModel& raw, ModelSettings& model) {
+  for (const std::string& text : raw.shapes) model.shapes.insert(parse_shape(text));
+}
+
+void finish(const RawLoss& raw, LossSettings& loss) {
+  if (!raw.class_weights.empty()) loss.class_weights = read_npy_floats(raw.class_weights);
+}
+
+}  // namespace lowtide::cli

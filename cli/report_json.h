@@ -1,0 +1,25 @@
+// The "plan" object that several commands print.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lowtide/plan.h"
+
+namespace lowtide::cli {
+
+inline nlohmann::json plan_json(const PlanReport& plan) {
+  nlohmann::json spent = nlohmann::json::object();
+  for (const BudgetShare& share : plan.spent) spent[share.role] = share.bytes.count();
+  return {{"policy", plan.policy},
+          {"predicted_seconds", plan.predicted_seconds},
+          {"lower_bound_seconds", plan.lower_bound_seconds},
+          {"kept", plan.kept},
+          {"recomputed", plan.recomputed},
+          {"spilled", plan.spilled},
+          {"compressed", plan.compressed},
+          {"fragmentation_bytes", plan.fragmentation.count()},
+          {"peak_node", plan.peak_node},
+          {"spent", spent}};
+}
+
+}  // namespace lowtide::cli

@@ -1,0 +1,209 @@
+// lowtide train: trains a model on data inside a budget.
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "lowtide/error.h"
+#include "lowtide/trainer.h"
+
+#include "commands.h"
+#include "options.h"
+#include "progress.h"
+#include "report_json.h"
+
+namespace lowtide::cli {
+namespace {
+
+// Set by the first Ctrl-C; a second one ends the process as usual.
+std::atomic<bool> interrupted =
+    false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+void interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct Options {
+  TrainSettings settings;
+  RawModel model;
+  RawLoss loss;
+  std::filesystem::path out;
+  std::filesystem::path log;
+  bool json = false;
+};
+
+// One JSON object a step, written as the steps happen.
+class StepLog {
+ public:
+  explicit StepLog(const std::filesystem::path& path) : path_(path.string()) {
+    if (path_.empty()) return;
+    file_.reset(std::fopen(path_.c_str(), "w"));
+    if (!file_) throw failure();
+  }
+
+  void write(const StepReport& step) {
+    if (!file_) return;
+    const nlohmann::json line = {
+        {"step", step.step},
+        {"epoch", step.epoch},
+        {"loss", step.loss},
+        {"lr", step.lr},
+        {"grad_norm", step.grad_norm},
+        {"samples_per_second", static_cast<double>(step.samples) / std::max(step.seconds, 1e-9)},
+        {"rss_bytes", step.resident.count()}};
+    if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 ||
+        std::fflush(file_.get()) != 0) {
+      throw failure();
+    }
+  }
+
+ private:
+  [[nodiscard]] Error failure() const { return {ErrorCode::kIo, path_ + ": cannot write the log"}; }
+
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+// What the steps add up to.
+struct Totals {
+  std::vector<double> losses;
+  std::vector<double> seconds;
+  std::int64_t epoch_correct = 0;
+  std::int64_t epoch_counted = 0;
+  bool has_accuracy = false;
+  std::optional<double> accuracy;  // of the last whole epoch, on the training data as seen
+
+  void add(const StepReport& step) {
+    losses.push_back(step.loss);
+    seconds.push_back(step.seconds);
+    has_accuracy = step.correct >= 0;
+    epoch_correct += std::max<std::int64_t>(step.correct, 0);
+    epoch_counted += step.counted;
+    if (step.epoch_ends) {
+      if (has_accuracy && epoch_counted > 0) {
+        accuracy = static_cast<double>(epoch_correct) / static_cast<double>(epoch_counted);
+      }
+      epoch_correct = 0;
+      epoch_counted = 0;
+    }
+  }
+};
+
+// At most a hundred of the losses, the first and the last among them.
+std::vector<double> thinned(const std::vector<double>& losses) {
+  constexpr std::size_t kMost = 100;
+  if (losses.size() <= kMost) return losses;
+  std::vector<double> result;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    result.push_back(losses[i * (losses.size() - 1) / (kMost - 1)]);
+  }
+  return result;
+}
+
+nlohmann::json result_json(const Options& options, const Trainer& trainer, const Totals& totals) {
+  std::vector<double> seconds = totals.seconds;
+  std::sort(seconds.begin(), seconds.end());
+  nlohmann::json metrics = nlohmann::json::object();
+  if (totals.accuracy) metrics["train_accuracy"] = *totals.accuracy;
+  const PlanReport& plan = trainer.plan();
+  return {{"steps", trainer.steps_done()},
+          {"loss", thinned(totals.losses)},
+          {"metrics", metrics},
+          {"step_seconds",
+           {{"min", seconds.empty() ? 0.0 : seconds.front()},
+            {"median", seconds.empty() ? 0.0 : seconds[seconds.size() / 2]}}},
+          {"budget_bytes", plan.budget.count()},
+          {"smallest_feasible_bytes", plan.smallest_feasible.count()},
+          {"arena_bytes", plan.arena.count()},
+          {"runtime_bytes", plan.runtime.count()},
+          {"peak_rss_bytes", peak_resident().count()},
+          {"micro_batch", plan.micro_batch},
+          {"plan", plan_json(plan)},
+          {"notes", plan.notes},
+          {"output", options.out.string()}};
+}
+
+// A place that cannot be written should be known before hours of training.
+void check_writable(const std::filesystem::path& out) {
+  if (out.empty()) return;
+  std::error_code error;
+  const std::filesystem::path folder =
+      out.parent_path().empty() ? std::filesystem::path(".") : out.parent_path();
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw Error(ErrorCode::kIo, out.string() + ": there is no folder " + folder.string());
+  }
+  if (std::filesystem::is_directory(out, error)) {
+    throw Error(ErrorCode::kIo, out.string() + ": is a folder");
+  }
+  const std::filesystem::path probe = out.string() + ".probe";
+  std::FILE* const file = std::fopen(probe.c_str(), "wx");
+  if (file == nullptr && !std::filesystem::exists(probe, error)) {
+    throw Error(ErrorCode::kIo, out.string() + ": cannot be written");
+  }
+  if (file != nullptr) {
+    std::fclose(file);
+    std::filesystem::remove(probe, error);
+  }
+}
+
+int train(const std::shared_ptr<Options>& options) {
+  finish(options->model, options->settings.model);
+  finish(options->loss, options->settings.loss);
+  check_writable(options->out);
+  Trainer trainer(options->settings);
+  StepLog log(options->log);
+  say(options->json, plan_text(trainer.plan()));
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  Progress progress(options->json, trainer.total_steps(), trainer.plan().budget);
+  Totals totals;
+  while (trainer.steps_done() < trainer.total_steps() && !interrupted) {
+    StepReport step;
+    try {
+      step = trainer.step();
+    } catch (...) {
+      progress.close();
+      throw;
+    }
+    log.write(step);
+    totals.add(step);
+    progress.show(step);
+  }
+  progress.close();
+  if (!options->out.empty()) {
+    trainer.save(options->out);
+    say(options->json, fmt::format("wrote {}", options->out.string()));
+  }
+  say(options->json, fmt::format("peak resident memory {} of {}", peak_resident().str(),
+                                 trainer.plan().budget.str()));
+  if (options->json) fmt::print("{}\n", result_json(*options, trainer, totals).dump(2));
+  return interrupted ? 130 : 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command =
+      app.add_subcommand("train", "Train a model on data inside a budget of bytes");
+  add_training(*command, options->settings, options->model, options->loss);
+  command->add_option("-o,--out", options->out, "The trained model to write")
+      ->type_name("OUT.onnx");
+  command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object to standard output, all else to standard error");
+  command->callback([options, &action] { action = [options] { return train(options); }; });
+}
+
+}  // namespace lowtide::cli

@@ -1,0 +1,13 @@
+// Reading small NumPy arrays: class weights and the like.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace lowtide {
+
+// All elements of a float32 or float64 .npy in row-major order. Throws Error: kIo, kInvalidFile,
+// kInvalidArgument for other element types.
+std::vector<float> read_npy_floats(const std::filesystem::path& path);
+
+}  // namespace lowtide

@@ -1,0 +1,53 @@
+// The public functions and classes, each a call into the spine that does the work.
+#include "lowtide/lowtide.h"
+
+#include "core/text.h"
+#include "memory/resident.h"
+#include "onnx/write.h"
+#include "serve/inference.h"
+#include "train/evaluation.h"
+#include "train/inspection.h"
+#include "train/training_run.h"
+#include "zoo/zoo.h"
+
+namespace lowtide {
+
+class Trainer::Session {
+ public:
+  explicit Session(const TrainSettings& settings) : run(settings) { run.prepare(); }
+
+  train::TrainingRun run;
+};
+
+Trainer::Trainer(const TrainSettings& settings) : session_(std::make_unique<Session>(settings)) {}
+Trainer::Trainer(Trainer&& other) noexcept = default;
+Trainer& Trainer::operator=(Trainer&& other) noexcept = default;
+Trainer::~Trainer() = default;
+
+const PlanReport& Trainer::plan() const { return session_->run.plan(); }
+std::int64_t Trainer::total_steps() const { return session_->run.total_steps(); }
+std::int64_t Trainer::steps_done() const { return session_->run.steps_done(); }
+StepReport Trainer::step() { return session_->run.step(); }
+void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
+
+PlanReport plan(const TrainSettings& settings) { return train::TrainingRun(settings).plan(); }
+
+Bytes peak_resident() { return memory::peak_resident_bytes(); }
+
+EvalReport evaluate(const EvalSettings& settings) { return train::evaluate(settings); }
+
+std::vector<OutputSummary> run(const RunSettings& settings) { return serve::run(settings); }
+
+ModelReport inspect(const ModelSettings& model,
+                    std::int64_t batch,
+                    const SelectionSettings& selection) {
+  return train::inspect(model, batch, selection);
+}
+
+std::vector<std::string> zoo_names() { return zoo::names(); }
+
+void write_zoo(const ZooSettings& settings, const std::filesystem::path& path) {
+  onnx::write_graph(zoo::build(settings), path, {.output_names = {"logits"}});
+}
+
+}  // namespace lowtide

@@ -1,0 +1,54 @@
+#include "train/batch_feed.h"
+
+namespace lowtide::train {
+
+std::vector<data::Target> loader_targets(const Recipe& recipe) {
+  std::vector<data::Target> targets;
+  for (const Feed& feed : recipe.feeds) {
+    targets.push_back(
+        {.field = feed.field, .dtype = feed.dtype, .normalization = feed.normalization});
+  }
+  data::Target labels{.field = recipe.label_field, .dtype = core::DType::kFloat32};
+  if (recipe.loss.kind == LossKind::kCrossEntropy) {
+    labels.dtype = core::DType::kInt64;
+    labels.labels = data::LabelRange{recipe.loss.classes, recipe.loss.ignore_index};
+  }
+  targets.push_back(labels);
+  return targets;
+}
+
+void feed_pass(const Unit& unit, const data::Batch& batch, std::int64_t first, float normalizer) {
+  const auto copy = [&](graph::ValueId value, std::span<const std::byte> array) {
+    const std::span<std::byte> place = unit.program->bytes(value);
+    if (place.empty()) return;  // an input that nothing reads
+    const std::size_t sample_bytes = place.size() / static_cast<std::size_t>(unit.pass.samples);
+    std::memcpy(place.data(), array.data() + static_cast<std::size_t>(first) * sample_bytes,
+                place.size());
+  };
+  for (std::size_t i = 0; i < unit.pass.inputs.size(); ++i) {
+    copy(unit.pass.inputs[i], batch.arrays[i]);
+  }
+  copy(unit.pass.labels, batch.arrays.back());
+  std::memcpy(unit.program->bytes(unit.pass.normalizer).data(), &normalizer, sizeof(float));
+}
+
+float loss_normalizer(const Loss& loss, const data::Batch& batch, std::int64_t& counted) {
+  const std::span<const std::byte> array = batch.arrays.back();
+  if (loss.kind != LossKind::kCrossEntropy) {
+    counted = static_cast<std::int64_t>(array.size() / sizeof(float));
+    return static_cast<float>(1.0 / static_cast<double>(counted));
+  }
+  const auto* const labels = reinterpret_cast<const std::int64_t*>(array.data());
+  double sum = 0;
+  counted = 0;
+  for (std::size_t i = 0; i < array.size() / sizeof(std::int64_t); ++i) {
+    if (loss.ignore_index && labels[i] == *loss.ignore_index) continue;
+    ++counted;
+    sum += loss.class_weights.empty()
+               ? 1.0
+               : static_cast<double>(loss.class_weights[static_cast<std::size_t>(labels[i])]);
+  }
+  return sum > 0 ? static_cast<float>(1.0 / sum) : 0.0F;
+}
+
+}  // namespace lowtide::train

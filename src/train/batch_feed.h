@@ -1,0 +1,33 @@
+// From a loaded batch to the inputs of a pass, and from its outputs back to numbers.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "data/loader.h"
+#include "train/configuration.h"
+#include "train/recipe.h"
+
+namespace lowtide::train {
+
+// What a loader must deliver for the recipe: one array per feed, then the labels.
+std::vector<data::Target> loader_targets(const Recipe& recipe);
+
+// Writes the pass's inputs: its samples of the batch, from `first` on, the labels, the normalizer.
+void feed_pass(const Unit& unit, const data::Batch& batch, std::int64_t first, float normalizer);
+
+// What the sum of losses of a whole batch is multiplied by to become its mean: 1 / elements, or
+// for cross-entropy 1 / (sum of the weights of the labels that count), 0 where none does. Sets
+// `counted` to the number of labels that count (of elements, without classes).
+float loss_normalizer(const Loss& loss, const data::Batch& batch, std::int64_t& counted);
+
+// A scalar output after a step.
+template <class T>
+T read_scalar(const Unit& unit, graph::ValueId value) {
+  T result;
+  std::memcpy(&result, unit.program->bytes(value).data(), sizeof(T));
+  return result;
+}
+
+}  // namespace lowtide::train

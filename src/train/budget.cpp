@@ -1,0 +1,40 @@
+#include "train/budget.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+
+#include "memory/resident.h"
+
+namespace lowtide::train {
+namespace {
+
+constexpr Bytes kUnit = Bytes(1024 * 1024);
+// Pages of code and data that files back come and go with the page cache; this much above the
+// resident size measured before the first step has been enough on every machine.
+constexpr Bytes kStillToCome = Bytes(2 * 1024 * 1024);
+
+}  // namespace
+
+Bytes runtime_allowance(const RuntimeNeeds& needs) {
+  constexpr Bytes kProcess = Bytes(34 * 1024 * 1024);
+  constexpr Bytes kPerKernel = Bytes(160 * 1024);
+  constexpr Bytes kPerNode = Bytes(6 * 1024);
+  constexpr Bytes kPerThread = Bytes(256 * 1024);
+  const Bytes sum = kProcess + static_cast<std::int64_t>(needs.kernels) * kPerKernel +
+                    static_cast<std::int64_t>(needs.nodes) * kPerNode + needs.threads * kPerThread +
+                    needs.buffers;
+  return sum.rounded_up(kUnit);
+}
+
+Bytes settle_runtime(const RuntimeNeeds& needs) {
+  malloc_trim(0);
+  const Bytes measured = (memory::resident_bytes() + kStillToCome).rounded_up(kUnit);
+  return std::max(runtime_allowance(needs), measured);
+}
+
+Bytes settle_budget(const std::optional<Bytes>& asked) {
+  return asked ? *asked : memory::memory_limit();
+}
+
+}  // namespace lowtide::train

@@ -1,0 +1,18 @@
+#include "train/file_tensors.h"
+
+namespace lowtide::train {
+
+FileTensors describe_tensors(const onnx::Model& model) {
+  FileTensors result;
+  for (const onnx::Initializer& initializer : model.initializers) {
+    if (!core::is_float(model.graph.type(initializer.value).dtype)) continue;
+    result.tensors.push_back(
+        {initializer.name, initializer.value, initializer.kind, initializer.folded_from});
+  }
+  for (const onnx::InitializerUse& use : model.uses) {
+    result.uses.push_back({use.value, use.node_output, use.input, use.begin, use.end});
+  }
+  return result;
+}
+
+}  // namespace lowtide::train

@@ -1,0 +1,220 @@
+#include "train/training_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "core/text.h"
+#include "memory/resident.h"
+#include "onnx/write.h"
+#include "optim/updates.h"
+#include "train/batch_feed.h"
+#include "train/budget.h"
+#include "train/plan_report.h"
+
+namespace lowtide::train {
+namespace {
+
+using core::fail;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const TrainSettings& settings)
+    : settings_(settings),
+      recipe_(settle(
+          settings.model, settings.data, settings.loss, settings.machine, data::Split::kTrain)) {
+  const auto start = Clock::now();
+  settle_steps();
+  report_.budget = settle_budget(settings_.memory.budget);
+  choose_configuration();
+  report_.planning_seconds = seconds_since(start);
+}
+
+void TrainingRun::settle_steps() {
+  if (settings_.epochs && settings_.steps) {
+    throw fail(ErrorCode::kInvalidArgument, "give either epochs or steps, not both");
+  }
+  data::Sampler sampler(recipe_.dataset->samples(), recipe_.batch,
+                        {.shuffle = settings_.data.shuffle,
+                         .seed = settings_.seed,
+                         .drop_last = settings_.data.drop_last});
+  const std::int64_t per_epoch = sampler.batches_per_epoch();
+  const std::int64_t total = settings_.steps.value_or(settings_.epochs.value_or(1) * per_epoch);
+  if (total < 0) throw fail(ErrorCode::kInvalidArgument, "the number of steps is negative");
+  settings_.schedule.total_steps = total;
+  batch_sizes_ = {recipe_.batch};
+  const std::int64_t tail = recipe_.dataset->samples() % recipe_.batch;
+  if (tail != 0 && !settings_.data.drop_last && total >= per_epoch) batch_sizes_.push_back(tail);
+  loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_));
+}
+
+// From whole batches down to single samples, by halves; only what the user asked for, if he did.
+std::vector<std::int64_t> TrainingRun::micro_batches() const {
+  const std::int64_t asked = settings_.memory.micro_batch;
+  if (asked < 0 || asked > recipe_.batch) {
+    throw fail(ErrorCode::kInvalidArgument, "a micro-batch of {} does not fit a batch of {}", asked,
+               recipe_.batch);
+  }
+  if (asked > 0) return {asked};
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = recipe_.batch; size >= 1; size = size == 1 ? 0 : (size + 1) / 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Bytes TrainingRun::runtime(const Configuration& configuration) const {
+  return runtime_allowance(needs_of(configuration, loader_->buffer_bytes(), recipe_.machine));
+}
+
+void TrainingRun::choose_configuration() {
+  std::optional<std::int64_t> best;
+  double best_seconds = 0;
+  std::optional<plan::Infeasible> obstacle;
+  Bytes smallest;
+  for (const std::int64_t size : micro_batches()) {
+    configuration_.reset();
+    configuration_.emplace(Configuration::for_training(recipe_, settings_, batch_sizes_, size));
+    const Bytes other = runtime(*configuration_);
+    const Bytes needed = (other + configuration_->smallest_arena()).rounded_up(Bytes(1 << 20));
+    if (smallest == Bytes() || needed < smallest) smallest = needed;
+    if (needed > report_.budget) {
+      if (!obstacle || needed == smallest) obstacle = configuration_->fit(report_.budget - other);
+    } else {
+      LT_CHECK(!configuration_->fit(report_.budget - other), "what is large enough must fit");
+      const double seconds = configuration_->predicted_seconds();
+      if (!best || seconds < best_seconds) {
+        best = size;
+        best_seconds = seconds;
+      }
+    }
+    // Smaller passes cannot be faster than one that recomputes nothing, and batch statistics must
+    // stay those of the whole batch.
+    const bool nothing_to_gain = best == size && configuration_->main().plan->recomputed == 0;
+    if (nothing_to_gain || configuration_->main().pass.couples_samples) break;
+  }
+  report_.smallest_feasible = smallest;
+  if (best && configuration_->micro_batch() != *best) {
+    configuration_.reset();
+    configuration_.emplace(Configuration::for_training(recipe_, settings_, batch_sizes_, *best));
+    configuration_->fit(report_.budget - runtime(*configuration_));
+  }
+  report_.fits = best.has_value();
+  report_.runtime = runtime(*configuration_);
+  describe_choice(recipe_, *configuration_, obstacle, settings_.memory, report_);
+}
+
+void TrainingRun::prepare() {
+  if (!report_.fits) throw does_not_fit(report_);
+  const RuntimeNeeds needs = needs_of(*configuration_, loader_->buffer_bytes(), recipe_.machine);
+  const Bytes used = settle_runtime(needs);
+  if (used > report_.runtime) {
+    // This process is larger than allowed for: plan again with what is really left.
+    report_.runtime = used;
+    report_.smallest_feasible =
+        (used + configuration_->smallest_arena()).rounded_up(Bytes(1 << 20));
+    if (configuration_->fit(report_.budget - used)) {
+      report_.fits = false;
+      throw does_not_fit(report_);
+    }
+    describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
+  }
+  arena_.emplace(configuration_->arena_bytes());
+  configuration_->state().load(arena_->data());
+  configuration_->bind(arena_->data());
+}
+
+void TrainingRun::write_scalars(const Unit& unit, double lr) {
+  const std::vector<float> scalars = optim::scalars_for(settings_.optimizer, lr, steps_done_ + 1);
+  const std::span<std::byte> place = unit.program->bytes(unit.pass.scalars);
+  LT_CHECK(place.size() == scalars.size() * sizeof(float), "the optimizer's scalars");
+  std::memcpy(place.data(), scalars.data(), place.size());
+}
+
+void TrainingRun::run_pass(const Unit& unit,
+                           const data::Batch& batch,
+                           std::int64_t first,
+                           float normalizer,
+                           StepReport& report) {
+  feed_pass(unit, batch, first, normalizer);
+  if (configuration_->accumulates()) {
+    const float is_first = first == 0 ? 1.0F : 0.0F;
+    std::memcpy(unit.program->bytes(unit.pass.scalars).data(), &is_first, sizeof(float));
+  }
+  unit.program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = first});
+  report.loss += read_scalar<double>(unit, unit.pass.loss);
+  if (unit.pass.correct.valid()) {
+    report.correct += read_scalar<std::int64_t>(unit, unit.pass.correct);
+  }
+}
+
+StepReport TrainingRun::step() {
+  LT_CHECK(arena_.has_value(), "prepare() comes before step()");
+  const auto start = Clock::now();
+  const data::Batch& batch = loader_->next();
+  StepReport report;
+  report.epoch = batch.epoch;
+  report.samples = batch.samples;
+  report.lr = learning_rate(settings_.schedule, settings_.optimizer.lr, steps_done_);
+  report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
+  const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
+  std::int64_t first = 0;
+  const Unit* last = nullptr;
+  for (const Portion& portion : configuration_->portions(batch.samples)) {
+    const Unit& unit = configuration_->units()[portion.unit];
+    if (!configuration_->accumulates()) write_scalars(unit, report.lr);
+    for (std::int64_t k = 0; k < portion.count; ++k) {
+      run_pass(unit, batch, first, scale, report);
+      first += unit.pass.samples;
+    }
+    last = &unit;
+  }
+  if (configuration_->accumulates()) {
+    last = &configuration_->update();
+    write_scalars(*last, report.lr);
+    last->program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = 0});
+  }
+  report.grad_norm = static_cast<double>(read_scalar<float>(*last, last->pass.grad_norm));
+  report.step = ++steps_done_;
+  report.epoch_ends = batch.index + 1 == loader_->batches_per_epoch();
+  report.seconds = seconds_since(start);
+  report.resident = memory::resident_bytes();
+  if (!std::isfinite(report.loss) || !std::isfinite(report.grad_norm)) {
+    throw fail(ErrorCode::kNumeric,
+               "step {}: the loss is {} and the gradient norm {}; a lower learning rate or "
+               "--clip-norm may help",
+               report.step, report.loss, report.grad_norm);
+  }
+  return report;
+}
+
+void TrainingRun::save(const std::filesystem::path& path) const {
+  onnx::TrainedTensors trained;
+  const PassGraph& pass = configuration_->main().pass;
+  for (const passes::Parameter& parameter : pass.parameters) {
+    if (!parameter.trained && !parameter.statistic) continue;
+    const graph::Value& value = pass.graph.value(parameter.value);
+    const std::byte* const place =
+        arena_->data() + configuration_->state().offset(value.name).count();
+    onnx::ByteSource bytes =
+        onnx::bytes_of({place, static_cast<std::size_t>(value.type.bytes().count())});
+    if (parameter.split_from.empty()) {
+      trained.tensors.emplace(parameter.name, std::move(bytes));
+    } else {
+      trained.splits.push_back({parameter.name, parameter.node_output, parameter.input,
+                                value.type.shape, std::move(bytes)});
+    }
+  }
+  if (recipe_.feeds.size() == 1 && recipe_.feeds[0].normalization) {
+    trained.metadata.emplace_back(kNormalizationKey, recipe_.feeds[0].normalization->str());
+  }
+  onnx::write_trained(recipe_.model_path, path, trained);
+}
+
+}  // namespace lowtide::train

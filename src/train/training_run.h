@@ -1,0 +1,59 @@
+// TrainingRun: the spine of training. Settles what to do, plans it inside the budget, and steps.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "lowtide/plan.h"
+#include "lowtide/trainer.h"
+
+#include "data/loader.h"
+#include "memory/arena.h"
+#include "train/configuration.h"
+#include "train/recipe.h"
+
+namespace lowtide::train {
+
+class TrainingRun {
+ public:
+  // Reads, searches micro-batch sizes and plans. Whether it fits is in plan().fits; prepare() must
+  // come before the first step.
+  explicit TrainingRun(const TrainSettings& settings);
+
+  [[nodiscard]] const PlanReport& plan() const { return report_; }
+  [[nodiscard]] std::int64_t total_steps() const { return settings_.schedule.total_steps; }
+  [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+
+  // Reserves the arena, loads the weights and binds the programs. Throws Error(kDoesNotFit) where
+  // the plan does not fit, with the smallest feasible budget in the message.
+  void prepare();
+  StepReport step();
+  void save(const std::filesystem::path& path) const;
+
+ private:
+  void settle_steps();
+  void choose_configuration();
+  [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
+  [[nodiscard]] std::vector<std::int64_t> micro_batches() const;
+  void report_fit(const Configuration& configuration);
+  [[nodiscard]] float normalizer(const data::Batch& batch, StepReport& report) const;
+  void run_pass(const Unit& unit,
+                const data::Batch& batch,
+                std::int64_t first,
+                float normalizer,
+                StepReport& report);
+  void write_scalars(const Unit& unit, double lr);
+
+  TrainSettings settings_;
+  Recipe recipe_;
+  std::vector<std::int64_t> batch_sizes_;
+  std::optional<data::Loader> loader_;
+  std::optional<Configuration> configuration_;
+  std::optional<memory::Arena> arena_;
+  PlanReport report_;
+  std::int64_t steps_done_ = 0;
+};
+
+}  // namespace lowtide::train
