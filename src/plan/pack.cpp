@@ -152,9 +152,10 @@ void perturb(std::span<const Item> items,
              Incumbent& best,
              std::int64_t bound,
              std::int64_t work) {
+  constexpr int kPatience = 1000;
   core::RandomStream random(0x10C, items.size());
   int vain = 0;
-  while (best.height > bound && placer.work() < work) {
+  while (best.height > bound && placer.work() < work && vain < kPatience) {
     Order order = best.order;
     for (int moves = vain > 64 ? 2 : 1; moves > 0; --moves) {
       std::size_t from = random.below(order.size());

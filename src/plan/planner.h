@@ -10,7 +10,7 @@
 #include "plan/pack.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
-#include "plan/search.h"
+#include "plan/search/search.h"
 
 namespace lowtide::plan {
 
