@@ -7,9 +7,23 @@ namespace lowtide::ops {
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> all;
   for (const auto& cases : {
+           cast_cases(),
+           concat_cases(),
+           constant_cases(),
+           cross_entropy_cases(),
+           dropout_cases(),
+           gather_cases(),
+           gradient_norm_cases(),
            layout_cases(),
+           pad_cases(),
            reshape_cases(),
+           slice_cases(),
            softmax_cases(),
+           split_cases(),
+           squared_error_cases(),
+           transpose_cases(),
+           trilu_cases(),
+           update_cases(),
        }) {
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -131,8 +131,8 @@ TEST_P(CrossEntropyTest, SmoothsLabels) {
 INSTANTIATE_TEST_SUITE_P(Kernels,
                          CrossEntropyTest,
                          testing::Values(kReference, kNative),
-                         [](const testing::TestParamInfo<core::Machine>& info) {
-                           return std::string(core::name(info.param.isa));
+                         [](const auto& machine) {
+                           return std::string(core::name(machine.param.isa));
                          });
 
 }  // namespace
