@@ -1,8 +1,7 @@
 // A program outside the project: links the installed library and uses its public headers only.
 #include <cstdio>
 
-#include "lowtide/bytes.h"
-#include "lowtide/error.h"
+#include "lowtide/lowtide.h"
 
 int main() {
   using namespace lowtide::literals;
