@@ -1,13 +1,10 @@
-# `cmake --install`: the library, its public headers, the program, and a package that
-# find_package(lowtide CONFIG) finds.
+# `cmake --install`: the library, its public headers, and a package that find_package(lowtide CONFIG)
+# finds. Programs install themselves.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lowtide)
 install(TARGETS lowtide EXPORT lowtide FILE_SET HEADERS)
 install(EXPORT lowtide NAMESPACE lowtide:: FILE lowtideTargets.cmake DESTINATION ${package_dir})
-if(TARGET lowtide_cli)
-  install(TARGETS lowtide_cli)
-endif()
 
 get_target_property(LOWTIDE_LIBRARY_TYPE lowtide TYPE)
 configure_package_config_file(cmake/lowtideConfig.cmake.in lowtideConfig.cmake

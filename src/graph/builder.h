@@ -50,7 +50,8 @@ class GraphBuilder {
   // The elements of a constant value held in memory or in a file (small ones); nothing if it is
   // computed. Throws Error(kIo) where its file cannot be read.
   [[nodiscard]] std::optional<ConstantTensor> constant_value(ValueId id) const;
-  // Whether a node of the backward phase built here reads the value: it then stays in memory anyway.
+  // Whether a node of the backward phase built here reads the value: it then stays in memory
+  // anyway.
   [[nodiscard]] bool read_by_backward(ValueId id) const { return read_by_backward_.contains(id); }
 
  private:
