@@ -51,7 +51,7 @@ void NpzWriter::add(std::string_view name,
                shape.elements() * core::element_bytes(dtype),
            "the bytes are those of the shape");
   std::string file_name = core::text("{}.npy", name);
-  if (std::ranges::find(members_, file_name, &Member::name) != members_.end()) {
+  if (!names_.insert(file_name).second) {
     throw core::fail(ErrorCode::kInvalidArgument, "{}: two arrays named '{}'", file_.name(), name);
   }
   if (file_name.size() > kFull16) {
@@ -80,8 +80,8 @@ void NpzWriter::add(std::string_view name,
     put<std::uint64_t>(header, size);
     put<std::uint64_t>(header, size);
   }
+  header.insert(header.end(), start.begin(), start.end());
   append(header);
-  append(start);
   append(bytes);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ class NpzWriter {
   core::File file_;
   Bytes end_;
   std::vector<Member> members_;
+  std::set<std::string> names_;
 };
 
 }  // namespace lowtide::data
