@@ -7,6 +7,8 @@ namespace lowtide::ops {
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> all;
   for (const auto& cases : {
+           binary_cases(),
+           broadcast_cases(),
            cast_cases(),
            concat_cases(),
            constant_cases(),
@@ -16,6 +18,7 @@ std::vector<OpCase> all_cases() {
            gradient_norm_cases(),
            layout_cases(),
            pad_cases(),
+           reduce_cases(),
            reshape_cases(),
            slice_cases(),
            softmax_cases(),
@@ -23,6 +26,7 @@ std::vector<OpCase> all_cases() {
            squared_error_cases(),
            transpose_cases(),
            trilu_cases(),
+           unary_cases(),
            update_cases(),
        }) {
     all.insert(all.end(), cases.begin(), cases.end());

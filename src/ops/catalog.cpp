@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "ops/binary/binary.h"
+#include "ops/broadcast/broadcast.h"
 #include "ops/cast/cast.h"
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
@@ -11,6 +13,7 @@
 #include "ops/gradient_norm/gradient_norm.h"
 #include "ops/layout/layout.h"
 #include "ops/pad/pad.h"
+#include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
@@ -18,6 +21,7 @@
 #include "ops/squared_error/squared_error.h"
 #include "ops/transpose/transpose.h"
 #include "ops/trilu/trilu.h"
+#include "ops/unary/unary.h"
 #include "ops/update/update.h"
 
 namespace lowtide::ops {
@@ -52,6 +56,87 @@ std::span<const graph::OpDef* const> catalog() {
       &dropout_op(),
       &dropout_mask_op(),
       &trilu_op(),
+      &binary_op(BinaryKind::kAdd),
+      &binary_op(BinaryKind::kSub),
+      &binary_op(BinaryKind::kMul),
+      &binary_op(BinaryKind::kDiv),
+      &binary_op(BinaryKind::kPow),
+      &binary_op(BinaryKind::kMod),
+      &binary_op(BinaryKind::kFmod),
+      &binary_op(BinaryKind::kMin),
+      &binary_op(BinaryKind::kMax),
+      &binary_op(BinaryKind::kEqual),
+      &binary_op(BinaryKind::kLess),
+      &binary_op(BinaryKind::kLessOrEqual),
+      &binary_op(BinaryKind::kGreater),
+      &binary_op(BinaryKind::kGreaterOrEqual),
+      &binary_op(BinaryKind::kAnd),
+      &binary_op(BinaryKind::kOr),
+      &binary_op(BinaryKind::kXor),
+      &binary_op(BinaryKind::kShare),
+      &binary_op(BinaryKind::kSame),
+      &binary_op(BinaryKind::kPowBase),
+      &binary_op(BinaryKind::kPowExponent),
+      &broadcast_op(),
+      &reduce_op(ReduceKind::kSum),
+      &reduce_op(ReduceKind::kMean),
+      &reduce_op(ReduceKind::kMax),
+      &reduce_op(ReduceKind::kMin),
+      &reduce_op(ReduceKind::kProd),
+      &unary_op(UnaryKind::kAbs),
+      &unary_op(UnaryKind::kCeil),
+      &unary_op(UnaryKind::kCelu),
+      &unary_op(UnaryKind::kClip),
+      &unary_op(UnaryKind::kCos),
+      &unary_op(UnaryKind::kElu),
+      &unary_op(UnaryKind::kErf),
+      &unary_op(UnaryKind::kExp),
+      &unary_op(UnaryKind::kFloor),
+      &unary_op(UnaryKind::kGelu),
+      &unary_op(UnaryKind::kGeluTanh),
+      &unary_op(UnaryKind::kHardSigmoid),
+      &unary_op(UnaryKind::kHardSwish),
+      &unary_op(UnaryKind::kLeakyRelu),
+      &unary_op(UnaryKind::kLog),
+      &unary_op(UnaryKind::kMish),
+      &unary_op(UnaryKind::kNeg),
+      &unary_op(UnaryKind::kReciprocal),
+      &unary_op(UnaryKind::kRelu),
+      &unary_op(UnaryKind::kRound),
+      &unary_op(UnaryKind::kScale),
+      &unary_op(UnaryKind::kSelu),
+      &unary_op(UnaryKind::kSigmoid),
+      &unary_op(UnaryKind::kSign),
+      &unary_op(UnaryKind::kSilu),
+      &unary_op(UnaryKind::kSin),
+      &unary_op(UnaryKind::kSoftplus),
+      &unary_op(UnaryKind::kSoftsign),
+      &unary_op(UnaryKind::kSqrt),
+      &unary_op(UnaryKind::kTanh),
+      &unary_gradient_op(UnaryKind::kAbs),
+      &unary_gradient_op(UnaryKind::kCelu),
+      &unary_gradient_op(UnaryKind::kClip),
+      &unary_gradient_op(UnaryKind::kElu),
+      &unary_gradient_op(UnaryKind::kErf),
+      &unary_gradient_op(UnaryKind::kExp),
+      &unary_gradient_op(UnaryKind::kGelu),
+      &unary_gradient_op(UnaryKind::kGeluTanh),
+      &unary_gradient_op(UnaryKind::kHardSigmoid),
+      &unary_gradient_op(UnaryKind::kHardSwish),
+      &unary_gradient_op(UnaryKind::kLeakyRelu),
+      &unary_gradient_op(UnaryKind::kLog),
+      &unary_gradient_op(UnaryKind::kMish),
+      &unary_gradient_op(UnaryKind::kReciprocal),
+      &unary_gradient_op(UnaryKind::kRelu),
+      &unary_gradient_op(UnaryKind::kSelu),
+      &unary_gradient_op(UnaryKind::kSigmoid),
+      &unary_gradient_op(UnaryKind::kSilu),
+      &unary_gradient_op(UnaryKind::kSoftplus),
+      &unary_gradient_op(UnaryKind::kSoftsign),
+      &unary_gradient_op(UnaryKind::kSqrt),
+      &unary_gradient_op(UnaryKind::kTanh),
+      &range_mask_op(),
+      &mask_gradient_op(),
   };
   return kOps;
 }

@@ -1,0 +1,53 @@
+// Vectors of floats that touch no byte past an array's end, once for each instruction set.
+#if defined(LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
+#undef LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
+#else
+#define LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace lowtide::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
+
+// The first `count` (less than a vector's lanes) floats at x; the other lanes are 0. Where the
+// instruction set has no masked load, a short copy stands in for it.
+HWY_INLINE V load_some(const float* x, std::int64_t count) {
+  const D d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float buffer[hn::MaxLanes(D())] = {};
+  std::memcpy(buffer, x, static_cast<std::size_t>(count) * sizeof(float));
+  return hn::Load(d, buffer);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
+#endif
+}
+
+// Writes the first `count` (less than a vector's lanes) lanes to y.
+HWY_INLINE void store_some(V v, float* y, std::int64_t count) {
+  const D d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float buffer[hn::MaxLanes(D())];
+  hn::Store(v, d, buffer);
+  std::memcpy(y, buffer, static_cast<std::size_t>(count) * sizeof(float));
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lowtide::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

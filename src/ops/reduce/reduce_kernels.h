@@ -1,0 +1,18 @@
+// The kernels of reductions.
+#pragma once
+
+#include <memory>
+
+#include "graph/op_def.h"
+#include "ops/reduce/reduce.h"
+
+namespace lowtide::ops {
+
+// float32 by SIMD; null for products.
+std::unique_ptr<graph::BoundKernel> bind_simd_reduce(const Reduce& a,
+                                                     const graph::Signature& types,
+                                                     const core::Machine& machine);
+
+void run_reference_reduce(const Reduce& a, const graph::Signature& types, const graph::Run& run);
+
+}  // namespace lowtide::ops
