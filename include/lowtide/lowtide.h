@@ -5,6 +5,7 @@
 #include "lowtide/error.h"
 #include "lowtide/infer.h"
 #include "lowtide/model.h"
+#include "lowtide/npy.h"
 #include "lowtide/optimizer.h"
 #include "lowtide/plan.h"
 #include "lowtide/settings.h"

@@ -1,7 +1,8 @@
 // The public functions and classes, each a call into the spine that does the work.
 #include "lowtide/lowtide.h"
+#include "lowtide/npy.h"
 
-#include "core/text.h"
+#include "data/format/npy.h"
 #include "memory/resident.h"
 #include "onnx/write.h"
 #include "serve/inference.h"
@@ -42,6 +43,22 @@ ModelReport inspect(const ModelSettings& model,
                     std::int64_t batch,
                     const SelectionSettings& selection) {
   return train::inspect(model, batch, selection);
+}
+
+std::vector<float> read_npy_floats(const std::filesystem::path& path) {
+  const data::StoredArray array = data::open_npy(data::ByteSource::open(path));
+  return core::visit(array.dtype, [&](auto tag) -> std::vector<float> {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<T> elements(static_cast<std::size_t>(array.shape.elements()));
+      array.read(0, std::as_writable_bytes(std::span(elements)));
+      return {elements.begin(), elements.end()};
+    } else {
+      throw Error(ErrorCode::kInvalidArgument, path.string() + ": holds " +
+                                                   std::string(core::name(array.dtype)) +
+                                                   ", floats are needed");
+    }
+  });
 }
 
 std::vector<std::string> zoo_names() { return zoo::names(); }

@@ -32,6 +32,12 @@ void parallel_for(std::int64_t count, std::int64_t grain, F&& f) {
   }
 }
 
+// Sets the size of the pool that the calling thread's parallel loops (and oneDNN's) use.
+inline void use_threads(int threads) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+}
+
 // Number of ranges parallel_for splits into, for per-range scratch.
 inline int parallel_parts() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
 

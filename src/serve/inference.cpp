@@ -14,10 +14,10 @@
 #include "plan/planner.h"
 #include "run/costs.h"
 #include "run/program.h"
-#include "train/budget.h"
-#include "train/plan_report.h"
-#include "train/recipe.h"
-#include "train/state_layout.h"
+#include "train/fit/budget.h"
+#include "train/fit/plan_report.h"
+#include "train/prepare/recipe.h"
+#include "train/fit/state_layout.h"
 
 namespace lowtide::serve {
 namespace {

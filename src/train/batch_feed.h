@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data/loader.h"
-#include "train/configuration.h"
-#include "train/recipe.h"
+#include "train/fit/configuration.h"
+#include "train/prepare/recipe.h"
 
 namespace lowtide::train {
 

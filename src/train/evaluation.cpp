@@ -5,10 +5,10 @@
 #include "data/loader.h"
 #include "memory/arena.h"
 #include "train/batch_feed.h"
-#include "train/budget.h"
-#include "train/configuration.h"
-#include "train/plan_report.h"
-#include "train/recipe.h"
+#include "train/fit/budget.h"
+#include "train/fit/configuration.h"
+#include "train/fit/plan_report.h"
+#include "train/prepare/recipe.h"
 
 namespace lowtide::train {
 namespace {

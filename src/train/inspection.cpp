@@ -9,7 +9,7 @@
 #include "ops/catalog.h"
 #include "passes/parameters.h"
 #include "passes/training.h"
-#include "train/file_tensors.h"
+#include "train/prepare/file_tensors.h"
 
 namespace lowtide::train {
 namespace {

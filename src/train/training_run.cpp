@@ -10,8 +10,8 @@
 #include "onnx/write.h"
 #include "optim/updates.h"
 #include "train/batch_feed.h"
-#include "train/budget.h"
-#include "train/plan_report.h"
+#include "train/fit/budget.h"
+#include "train/fit/plan_report.h"
 
 namespace lowtide::train {
 namespace {

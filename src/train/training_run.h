@@ -11,8 +11,8 @@
 
 #include "data/loader.h"
 #include "memory/arena.h"
-#include "train/configuration.h"
-#include "train/recipe.h"
+#include "train/fit/configuration.h"
+#include "train/prepare/recipe.h"
 
 namespace lowtide::train {
 

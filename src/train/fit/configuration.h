@@ -12,8 +12,8 @@
 #include "plan/planner.h"
 #include "run/kernels.h"
 #include "run/program.h"
-#include "train/pass_graph.h"
-#include "train/state_layout.h"
+#include "train/fit/state_layout.h"
+#include "train/prepare/pass_graph.h"
 
 namespace lowtide::train {
 

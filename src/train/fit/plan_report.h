@@ -6,8 +6,8 @@
 #include "lowtide/error.h"
 #include "lowtide/plan.h"
 
-#include "train/budget.h"
-#include "train/configuration.h"
+#include "train/fit/budget.h"
+#include "train/fit/configuration.h"
 
 namespace lowtide::train {
 

@@ -1,4 +1,4 @@
-#include "train/file_tensors.h"
+#include "train/prepare/file_tensors.h"
 
 namespace lowtide::train {
 

@@ -1,4 +1,4 @@
-#include "train/configuration.h"
+#include "train/fit/configuration.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "train/plan_report.h"
+#include "train/fit/plan_report.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "train/pass_graph.h"
+#include "train/prepare/pass_graph.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "ops/squared_error/squared_error.h"
 #include "optim/updates.h"
 #include "passes/training.h"
-#include "train/file_tensors.h"
+#include "train/prepare/file_tensors.h"
 
 namespace lowtide::train {
 namespace {

@@ -1,10 +1,9 @@
-#include "train/recipe.h"
-
-#include <omp.h>
+#include "train/prepare/recipe.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "core/parallel.h"
 #include "core/text.h"
 #include "kernels/simd/target.h"
 #include "onnx/input_shapes.h"
@@ -194,8 +193,7 @@ core::Machine settle_machine(const MachineSettings& settings) {
   machine.threads = settings.threads > 0 ? settings.threads : core::usable_cpus();
   machine.isa = core::parse_isa(settings.isa);
   kernels::hold_to_isa(machine.isa);
-  omp_set_dynamic(0);
-  omp_set_num_threads(machine.threads);
+  core::use_threads(machine.threads);
   return machine;
 }
 

@@ -1,4 +1,4 @@
-#include "train/state_layout.h"
+#include "train/fit/state_layout.h"
 
 #include <algorithm>
 #include <cmath>

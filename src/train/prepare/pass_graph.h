@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 #include "passes/parameters.h"
-#include "train/recipe.h"
+#include "train/prepare/recipe.h"
 
 namespace lowtide::train {
 

@@ -1,4 +1,4 @@
-#include "train/budget.h"
+#include "train/fit/budget.h"
 
 #include <malloc.h>
 
