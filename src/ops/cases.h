@@ -7,27 +7,34 @@
 
 namespace lowtide::ops {
 
+std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> binary_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> cast_cases();
 std::vector<OpCase> concat_cases();
 std::vector<OpCase> constant_cases();
+std::vector<OpCase> conv_cases();
 std::vector<OpCase> cross_entropy_cases();
 std::vector<OpCase> dropout_cases();
+std::vector<OpCase> expand_cases();
 std::vector<OpCase> gather_cases();
 std::vector<OpCase> gradient_norm_cases();
 std::vector<OpCase> layout_cases();
+std::vector<OpCase> matmul_cases();
 std::vector<OpCase> pad_cases();
+std::vector<OpCase> pool_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> reshape_cases();
 std::vector<OpCase> slice_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> split_cases();
 std::vector<OpCase> squared_error_cases();
+std::vector<OpCase> tile_cases();
 std::vector<OpCase> transpose_cases();
 std::vector<OpCase> trilu_cases();
 std::vector<OpCase> unary_cases();
 std::vector<OpCase> update_cases();
+std::vector<OpCase> where_cases();
 
 std::vector<OpCase> all_cases();
 

@@ -2,27 +2,34 @@
 
 #include <array>
 
+#include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
 #include "ops/broadcast/broadcast.h"
 #include "ops/cast/cast.h"
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
+#include "ops/conv/conv.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/dropout/dropout.h"
+#include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
 #include "ops/gradient_norm/gradient_norm.h"
 #include "ops/layout/layout.h"
+#include "ops/matmul/matmul.h"
 #include "ops/pad/pad.h"
+#include "ops/pool/pool.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/split/split.h"
 #include "ops/squared_error/squared_error.h"
+#include "ops/tile/tile.h"
 #include "ops/transpose/transpose.h"
 #include "ops/trilu/trilu.h"
 #include "ops/unary/unary.h"
 #include "ops/update/update.h"
+#include "ops/where/where.h"
 
 namespace lowtide::ops {
 
@@ -30,6 +37,15 @@ std::span<const graph::OpDef* const> catalog() {
   static const std::array kOps = {
       &convert_layout_op(),
       &reshape_op(),
+      &matmul_op(),
+      &conv_op(),
+      &conv_weight_gradient_op(),
+      &conv_input_gradient_op(),
+      &max_pool_op(),
+      &max_pool_index_op(),
+      &max_pool_gradient_op(),
+      &average_pool_op(),
+      &average_pool_gradient_op(),
       &softmax_op(),
       &softmax_gradient_op(),
       &cross_entropy_op(),
@@ -137,6 +153,15 @@ std::span<const graph::OpDef* const> catalog() {
       &unary_gradient_op(UnaryKind::kTanh),
       &range_mask_op(),
       &mask_gradient_op(),
+      &expand_op(),
+      &tile_op(),
+      &where_op(),
+      &batch_norm_op(),
+      &batch_statistics_op(),
+      &batch_norm_apply_op(),
+      &inverse_deviation_op(),
+      &batch_norm_reduce_op(),
+      &batch_norm_input_gradient_op(),
   };
   return kOps;
 }

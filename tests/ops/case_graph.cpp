@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "autodiff/differentiate.h"
 #include "core/random.h"

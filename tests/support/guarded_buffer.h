@@ -33,7 +33,7 @@ class GuardedBuffer {
 
   [[nodiscard]] bool intact() const {
     const auto is_canary = [](std::byte b) { return b == kCanary; };
-    return std::all_of(begin_ - kGuard, static_cast<const std::byte*>(begin_), is_canary) &&
+    return std::all_of(begin_ - kGuard, begin_, is_canary) &&
            std::all_of(begin_ + size_, begin_ + size_ + kGuard, is_canary);
   }
 
