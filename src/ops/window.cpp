@@ -1,5 +1,7 @@
 #include "ops/window.h"
 
+#include <algorithm>
+
 #include "core/text.h"
 
 namespace lowtide::ops {

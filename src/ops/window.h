@@ -3,8 +3,6 @@
 // spatial axis.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -12,6 +10,7 @@
 
 #include "core/tensor_type.h"
 #include "graph/onnx_rule.h"
+#include "kernels/window_axis.h"
 
 namespace lowtide::ops {
 
@@ -73,46 +72,9 @@ A read_window(const graph::OnnxNode& node, A a, const core::Shape& x) {
 // The ONNX attributes kernel_shape, strides, dilations and pads.
 std::vector<std::pair<std::string, graph::OnnxAttribute>> window_attributes(const Window& window);
 
-// One spatial axis as kernels walk it.
-struct WindowAxis {
-  std::int64_t in = 1;   // size of the input
-  std::int64_t out = 1;  // number of windows
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t dilation = 1;
-  std::int64_t pad_begin = 0;
-  std::int64_t pad_end = 0;
-
-  // Where a tap of a window meets the input; outside [0, in) it meets padding.
-  [[nodiscard]] std::int64_t position(std::int64_t window, std::int64_t tap) const {
-    return window * stride - pad_begin + tap * dilation;
-  }
-
-  [[nodiscard]] bool inside(std::int64_t position) const { return position >= 0 && position < in; }
-
-  // Taps of a window that meet the padded input: all but those that rounding up let stick out.
-  [[nodiscard]] std::int64_t taps_in_padded(std::int64_t window) const {
-    const std::int64_t room = in + pad_end - position(window, 0);
-    return std::clamp<std::int64_t>((room + dilation - 1) / dilation, 0, kernel);
-  }
-
-  // Taps of a window that meet the input.
-  [[nodiscard]] std::int64_t taps_inside(std::int64_t window) const {
-    std::int64_t count = 0;
-    for (std::int64_t tap = 0; tap < kernel; ++tap) count += inside(position(window, tap)) ? 1 : 0;
-    return count;
-  }
-
-  // The window whose tap meets this place of the input; -1 if there is none.
-  [[nodiscard]] std::int64_t window_at(std::int64_t place, std::int64_t tap) const {
-    const std::int64_t from = place + pad_begin - tap * dilation;
-    return from >= 0 && from % stride == 0 && from / stride < out ? from / stride : -1;
-  }
-};
-
-// Always three; missing ones stand in front, with size 1.
-using WindowAxes = std::array<WindowAxis, 3>;
-using Place3 = std::array<std::int64_t, 3>;
+using kernels::Place3;
+using kernels::WindowAxes;
+using kernels::WindowAxis;
 
 WindowAxes window_axes(const Window& window, const core::Shape& x, const core::Shape& y);
 
