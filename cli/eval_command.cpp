@@ -34,7 +34,7 @@ void add_eval(CLI::App& app, Action& action) {
     action = [options] {
       finish(options->model, options->settings.model);
       finish(options->loss, options->settings.loss);
-      const EvalReport report = evaluate(options->settings);
+      const EvalReport report = evaluate_model(options->settings);
       if (options->json) {
         fmt::print("{}\n", nlohmann::json{{"loss", report.loss},
                                           {"metrics", report.metrics},

@@ -76,7 +76,7 @@ void add_inspect(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options] {
       finish(options->raw, options->model);
-      const ModelReport report = inspect(options->model, options->batch, options->selection);
+      const ModelReport report = inspect_model(options->model, options->batch, options->selection);
       fmt::print("{}\n", options->json ? to_json(report).dump(2) : to_text(report));
       return 0;
     };

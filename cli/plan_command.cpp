@@ -72,7 +72,7 @@ void add_plan(CLI::App& app, Action& action) {
     action = [options] {
       finish(options->model, options->settings.model);
       finish(options->loss, options->settings.loss);
-      const PlanReport report = plan(options->settings);
+      const PlanReport report = plan_training(options->settings);
       if (options->json) fmt::print("{}\n", to_json(report).dump(2));
       if (!options->json) say(false, report.fits ? plan_text(report) : refusal(report));
       if (report.fits && !options->out.empty()) write_plan(report, options->out);

@@ -40,7 +40,7 @@ void add_run(CLI::App& app, Action& action) {
         options->settings.inputs[input.substr(0, equals)] = input.substr(equals + 1);
       }
       nlohmann::json json = nlohmann::json::array();
-      for (const OutputSummary& output : run(options->settings)) {
+      for (const OutputSummary& output : run_model(options->settings)) {
         json.push_back({{"name", output.name},
                         {"type", output.type},
                         {"min", output.min},

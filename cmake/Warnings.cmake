@@ -8,5 +8,5 @@ target_compile_options(
             -Wno-missing-field-initializers)
 # g++ 12 sees overlapping copies in optimised "a" + std::string (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(lowtide_warnings INTERFACE -Wno-restrict)
+  target_compile_options(lowtide_warnings INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()

@@ -22,7 +22,7 @@ struct EvalReport {
 
 // Loss and metrics over a whole data set, no training. An IDX folder gives its test part. Memory
 // stays inside the budget; throws Error(kDoesNotFit) naming the smallest that works.
-EvalReport evaluate(const EvalSettings& settings);
+EvalReport evaluate_model(const EvalSettings& settings);
 
 struct RunSettings {
   ModelSettings model;
@@ -41,6 +41,6 @@ struct OutputSummary {
 };
 
 // One inference. Input shapes come from the files. Writes all outputs to `output`.
-std::vector<OutputSummary> run(const RunSettings& settings);
+std::vector<OutputSummary> run_model(const RunSettings& settings);
 
 }  // namespace lowtide

@@ -35,8 +35,8 @@ struct ModelReport {
 };
 
 // Throws Error(kUnsupported) listing every op that Lowtide lacks.
-ModelReport inspect(const ModelSettings& model,
-                    std::int64_t batch,
-                    const SelectionSettings& selection = {});
+ModelReport inspect_model(const ModelSettings& model,
+                          std::int64_t batch,
+                          const SelectionSettings& selection = {});
 
 }  // namespace lowtide

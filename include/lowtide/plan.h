@@ -42,6 +42,6 @@ struct PlanReport {
 
 // Plans a training run without running it. Throws Error for what cannot be read or trained; not
 // fitting is an answer (fits == false), not an error.
-PlanReport plan(const TrainSettings& settings);
+PlanReport plan_training(const TrainSettings& settings);
 
 }  // namespace lowtide

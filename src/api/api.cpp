@@ -31,17 +31,19 @@ std::int64_t Trainer::steps_done() const { return session_->run.steps_done(); }
 StepReport Trainer::step() { return session_->run.step(); }
 void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
 
-PlanReport plan(const TrainSettings& settings) { return train::TrainingRun(settings).plan(); }
+PlanReport plan_training(const TrainSettings& settings) {
+  return train::TrainingRun(settings).plan();
+}
 
 Bytes peak_resident() { return memory::peak_resident_bytes(); }
 
-EvalReport evaluate(const EvalSettings& settings) { return train::evaluate(settings); }
+EvalReport evaluate_model(const EvalSettings& settings) { return train::evaluate(settings); }
 
-std::vector<OutputSummary> run(const RunSettings& settings) { return serve::run(settings); }
+std::vector<OutputSummary> run_model(const RunSettings& settings) { return serve::run(settings); }
 
-ModelReport inspect(const ModelSettings& model,
-                    std::int64_t batch,
-                    const SelectionSettings& selection) {
+ModelReport inspect_model(const ModelSettings& model,
+                          std::int64_t batch,
+                          const SelectionSettings& selection) {
   return train::inspect(model, batch, selection);
 }
 

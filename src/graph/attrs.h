@@ -15,21 +15,18 @@ class Attrs {
  public:
   Attrs() = default;
 
-  template <class A>
+  template <std::equality_comparable A>
   static Attrs of(A attributes) {
     Attrs result;
     result.type_ = &typeid(A);
     result.data_ = std::make_shared<const A>(std::move(attributes));
-    if constexpr (std::equality_comparable<A>) {
-      result.equal_ = [](const void* a, const void* b) {
-        return *static_cast<const A*>(a) == *static_cast<const A*>(b);
-      };
-    }
+    result.equal_ = [](const void* a, const void* b) {
+      return *static_cast<const A*>(a) == *static_cast<const A*>(b);
+    };
     return result;
   }
 
-  // Whether two nodes with these attributes compute the same. Structs without operator== are equal
-  // only to themselves.
+  // Whether two nodes of one op with these attributes compute the same.
   bool operator==(const Attrs& other) const {
     if (data_ == other.data_) return true;
     return type_ != nullptr && other.type_ != nullptr && *type_ == *other.type_ &&

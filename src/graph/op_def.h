@@ -180,7 +180,8 @@ class FunctionKernel final : public BoundKernel {
   Bytes scratch_;
 };
 
-template <class A>
+// Attributes are compared so that equal nodes can share a kernel.
+template <std::equality_comparable A>
 class TypedOp final : public OpDef {
  public:
   explicit TypedOp(OpCard<A> card) : card_(std::move(card)) {

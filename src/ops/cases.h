@@ -19,6 +19,8 @@ std::vector<OpCase> dropout_cases();
 std::vector<OpCase> expand_cases();
 std::vector<OpCase> gather_cases();
 std::vector<OpCase> gradient_norm_cases();
+std::vector<OpCase> group_norm_cases();
+std::vector<OpCase> layer_norm_cases();
 std::vector<OpCase> layout_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> pad_cases();

@@ -9,28 +9,22 @@ using graph::GraphBuilder;
 using graph::Node;
 using graph::ValueId;
 
-Training to_training(const graph::Graph& inference, RunningRule rule) {
+Training to_training(const graph::Graph& inference, RunningRule rule, std::int64_t samples) {
   Training result;
-  const auto running = rule == RunningRule::kPyTorch ? ops::RunningRule::kPyTorch
-                                                     : ops::RunningRule::kOnnx;
+  const auto running =
+      rule == RunningRule::kPyTorch ? ops::RunningRule::kPyTorch : ops::RunningRule::kOnnx;
   const auto replace = [&](GraphBuilder& builder, const Node& node,
-                           const std::vector<ValueId>& in)
-      -> std::optional<std::vector<ValueId>> {
+                           const std::vector<ValueId>& in) -> std::optional<std::vector<ValueId>> {
     if (node.op == &ops::batch_norm_op()) {
       ++result.batch_norms;
       result.couples_samples = true;
       return std::vector<ValueId>{ops::batch_norm_train(builder, in[0], in[1], in[2], in[3], in[4],
                                                         node.attrs.as<ops::BatchNorm>(), running)};
     }
-    if (node.op == &ops::dropout_op()) {
-      ++result.dropouts;
-      ops::Dropout attributes = node.attrs.as<ops::Dropout>();
-      attributes.active = true;
-      return std::vector<ValueId>{ops::dropout(builder, in[0], attributes)};
-    }
     return std::nullopt;
   };
   result.rewritten = rewrite(inference, replace);
+  ops::activate_dropout(result.rewritten.graph, samples);
   return result;
 }
 

@@ -1,8 +1,7 @@
 // Training semantics for an inference graph: batch statistics and dropout.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "graph/graph.h"
 #include "passes/rewrite.h"
@@ -16,11 +15,10 @@ struct Training {
   Rewritten rewritten;
   bool couples_samples = false;  // some batch statistic depends on all samples of a pass
   int batch_norms = 0;
-  int dropouts = 0;
 };
 
 // Every BatchNormalization normalises by the batch's statistics and moves its running statistics
-// once a step; every Dropout drops.
-Training to_training(const graph::Graph& inference, RunningRule rule);
+// once a step; every Dropout drops. `samples`: of a pass, the first dimension of its inputs.
+Training to_training(const graph::Graph& inference, RunningRule rule, std::int64_t samples);
 
 }  // namespace lowtide::passes

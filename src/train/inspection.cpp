@@ -89,14 +89,14 @@ ModelReport inspect(const ModelSettings& settings,
     if (parameter.trained) report.parameters += type.shape.elements();
     if (parameter.statistic) statistics += type.bytes();
   }
-  const passes::Training training = passes::to_training(model.graph, passes::RunningRule::kPyTorch);
+  const passes::Training training =
+      passes::to_training(model.graph, passes::RunningRule::kPyTorch, batch);
   if (training.batch_norms > 0) {
     report.notes.push_back(
         text("{} batch normalisations train with the batch's statistics; micro-batches would "
              "change them",
              training.batch_norms));
   }
-  if (training.dropouts > 0) report.notes.push_back(text("{} dropouts", training.dropouts));
   sum_training_bytes(training.rewritten.graph, report.parameters, statistics, report);
   return report;
 }

@@ -212,7 +212,7 @@ void TrainingRun::save(const std::filesystem::path& path) const {
     }
   }
   if (recipe_.feeds.size() == 1 && recipe_.feeds[0].normalization) {
-    trained.metadata.emplace_back(kNormalizationKey, recipe_.feeds[0].normalization->str());
+    trained.metadata.emplace(kNormalizationKey, recipe_.feeds[0].normalization->str());
   }
   onnx::write_trained(recipe_.model_path, path, trained);
 }

@@ -15,13 +15,19 @@ const OpDef& fork_op();
 // p - rate * g: a new version of the state p. Never repeated.
 const OpDef& update_op();
 
-struct Add {};
+struct Add {
+  bool operator==(const Add&) const = default;
+};
 
 struct Fork {
   float factor = 2.0F;
+
+  bool operator==(const Fork&) const = default;
 };
 
-struct Update {};
+struct Update {
+  bool operator==(const Update&) const = default;
+};
 
 ValueId add(GraphBuilder& b, ValueId x0, ValueId x1);
 std::vector<ValueId> fork(GraphBuilder& b, ValueId x, float factor);

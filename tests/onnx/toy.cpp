@@ -26,7 +26,9 @@ using graph::ValueId;
 
 namespace {
 
-struct None {};
+struct None {
+  bool operator==(const None&) const = default;
+};
 
 const graph::OpDef& add_op();
 const graph::OpDef& relu_op();
@@ -80,6 +82,8 @@ const graph::OpDef& add_op() {
 // Relu with an attribute and a constant input to carry through ONNX.
 struct Relu {
   std::int64_t times = 1;
+
+  bool operator==(const Relu&) const = default;
 };
 
 std::vector<TensorType> infer_relu(const Relu&, Types in) {

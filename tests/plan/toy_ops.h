@@ -12,6 +12,8 @@ struct Toy {
   std::int64_t tag = 0;           // makes nodes differ
   std::vector<std::int64_t> out;  // bytes of each output, where the op does not take its input's
   std::int64_t scratch = 0;
+
+  bool operator==(const Toy&) const = default;
 };
 
 // Each byte of the output from the same byte of the inputs (shorter ones repeat): may overwrite

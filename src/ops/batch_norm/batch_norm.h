@@ -12,6 +12,8 @@ struct BatchNorm {
   double epsilon = 1e-5;
   double momentum = 0.9;       // the share of the running statistics that is kept
   bool training_mode = false;  // what the file says; the op itself always uses the given statistics
+
+  bool operator==(const BatchNorm&) const = default;
 };
 
 // How running statistics follow those of a batch.

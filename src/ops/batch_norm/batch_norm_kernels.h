@@ -10,14 +10,24 @@ namespace lowtide::ops {
 
 struct BatchStatistics {
   double epsilon = 1e-5;
+
+  bool operator==(const BatchStatistics&) const = default;
 };
 struct InverseDeviation {
   double epsilon = 1e-5;
+
+  bool operator==(const InverseDeviation&) const = default;
 };
-struct BatchNormApply {};
-struct BatchNormReduce {};
+struct BatchNormApply {
+  bool operator==(const BatchNormApply&) const = default;
+};
+struct BatchNormReduce {
+  bool operator==(const BatchNormReduce&) const = default;
+};
 struct BatchNormInputGradient {
   bool fixed_statistics = false;
+
+  bool operator==(const BatchNormInputGradient&) const = default;
 };
 
 std::vector<graph::Kernel<BatchNorm>> batch_norm_kernels();

@@ -36,6 +36,8 @@ inline constexpr std::size_t kBinaryKinds = 21;
 
 struct Binary {
   BinaryKind kind = BinaryKind::kAdd;
+
+  bool operator==(const Binary&) const = default;
 };
 
 // One op for each kind. Both inputs have the same dtype. Where an input of the result's rank is

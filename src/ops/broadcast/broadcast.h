@@ -7,6 +7,8 @@ namespace lowtide::ops {
 
 struct Broadcast {
   core::Shape shape;
+
+  bool operator==(const Broadcast&) const = default;
 };
 
 // x spread to `shape`, in `layout` (of rank >= 3 for channels-last). Emits nothing where x has that

@@ -18,6 +18,8 @@ struct Conv {
   std::int64_t groups = 1;
   std::vector<std::int64_t> kernel = {};
   bool bias = false;
+
+  bool operator==(const Conv&) const = default;
 };
 
 // x is (N, C, spatial...), of any layout, w (O, C / groups, kernel...), bias (O) or an invalid id.
@@ -32,6 +34,8 @@ graph::ValueId conv(graph::GraphBuilder& b,
 struct ConvInputGradient {
   Conv conv;
   std::vector<std::int64_t> spatial;
+
+  bool operator==(const ConvInputGradient&) const = default;
 };
 
 const graph::OpDef& conv_op();

@@ -20,6 +20,8 @@ using core::fail;
 struct CrossEntropyGradient {
   CrossEntropy loss;
   bool has_loss_gradient = false;
+
+  bool operator==(const CrossEntropyGradient&) const = default;
 };
 
 constexpr std::size_t kParts = 256;  // partial sums, whatever the number of threads

@@ -13,6 +13,8 @@ struct CrossEntropy {
   std::optional<std::int64_t> ignore_index;  // this label counts for nothing
   double label_smoothing = 0;                // the share spread evenly over all classes
   bool has_weights = false;                  // set by the builder
+
+  bool operator==(const CrossEntropy&) const = default;
 };
 
 // `loss`, a float64 scalar: normalizer times the sum over the labels y that count of

@@ -13,7 +13,9 @@ using namespace graph;  // NOLINT(google-build-using-namespace): a card is writt
 using core::DType;
 using core::fail;
 
-struct SumSquares {};
+struct SumSquares {
+  bool operator==(const SumSquares&) const = default;
+};
 
 constexpr std::size_t kParts = 256;  // partial sums, whatever the number of threads
 

@@ -12,6 +12,8 @@ namespace lowtide::ops {
 // norm; min(1, clip_norm / (norm + 1e-6)) where clip_norm is given.
 struct CombineNorm {
   std::optional<double> clip_norm;
+
+  bool operator==(const CombineNorm&) const = default;
 };
 
 // A float64 scalar.

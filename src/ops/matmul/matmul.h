@@ -11,6 +11,8 @@ struct MatMul {
   bool transpose_a = false;
   bool transpose_b = false;
   bool bias = false;
+
+  bool operator==(const MatMul&) const = default;
 };
 
 // numpy's matmul: a vector on the left is a row, on the right a column, and its axis is dropped

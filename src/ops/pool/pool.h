@@ -19,6 +19,8 @@ struct Pool {
   std::vector<std::int64_t> pads_end = {};
   bool ceil = false;
   bool count_padding = false;  // average only
+
+  bool operator==(const Pool&) const = default;
 };
 
 // x is (N, C, spatial...), of any layout; the result is channels-last. The maximum is NaN where the
@@ -34,6 +36,8 @@ graph::ValueId global_average_pool(graph::GraphBuilder& b, graph::ValueId x);
 struct PoolGradient {
   Pool pool;
   std::vector<std::int64_t> spatial;
+
+  bool operator==(const PoolGradient&) const = default;
 };
 
 const graph::OpDef& max_pool_op();

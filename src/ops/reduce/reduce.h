@@ -17,6 +17,8 @@ inline constexpr std::size_t kReduceKinds = 5;
 struct Reduce {
   ReduceKind kind = ReduceKind::kSum;
   std::vector<std::size_t> axes;  // ascending, each once
+
+  bool operator==(const Reduce&) const = default;
 };
 
 enum class KeepDims : std::uint8_t { kNo, kYes };

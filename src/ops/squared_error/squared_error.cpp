@@ -18,6 +18,8 @@ using core::fail;
 struct PairLossGradient {
   PairLoss loss;
   bool has_loss_gradient = false;
+
+  bool operator==(const PairLossGradient&) const = default;
 };
 
 constexpr std::size_t kParts = 256;  // partial sums, whatever the number of threads

@@ -9,6 +9,8 @@ namespace lowtide::ops {
 
 struct PairLoss {
   kernels::PairLoss kind = kernels::PairLoss::kSquaredError;
+
+  bool operator==(const PairLoss&) const = default;
 };
 
 // normalizer times the sum over all elements, a float64 scalar. With normalizer = 1 / (elements of

@@ -13,15 +13,21 @@ struct Unary {
   UnaryKind kind = UnaryKind::kRelu;
   double alpha = 0;
   double beta = 0;
+
+  bool operator==(const Unary&) const = default;
 };
 
 // Which elements of y lie strictly between low and high, one bit each; NaN for no bound.
 struct RangeMask {
   double low = 0;
   double high = 0;
+
+  bool operator==(const RangeMask&) const = default;
 };
 
-struct MaskGradient {};
+struct MaskGradient {
+  bool operator==(const MaskGradient&) const = default;
+};
 
 // One op for each kind, in any layout. Floats; Abs, Clip, Neg, Relu and Sign take integers too.
 const graph::OpDef& unary_op(UnaryKind kind);

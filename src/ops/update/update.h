@@ -23,6 +23,8 @@ struct SgdUpdate {
   bool nesterov = false;
   double weight_decay = 0;
   bool has_clip = false;
+
+  bool operator==(const SgdUpdate&) const = default;
 };
 
 // g = clip * gradient (+ weight_decay * p unless decoupled);
@@ -36,16 +38,22 @@ struct AdamUpdate {
   double weight_decay = 0;
   bool decoupled = false;
   bool has_clip = false;
+
+  bool operator==(const AdamUpdate&) const = default;
 };
 
 // sum' = gradient where `first` is not 0 (the old sum is not read), else sum + gradient. Inputs:
 // sum, gradient, first.
-struct Accumulate {};
+struct Accumulate {
+  bool operator==(const Accumulate&) const = default;
+};
 
 // new = keep * old + (1 - keep) * factor * batch. Inputs: old, batch.
 struct MovingAverage {
   double keep = 0.9;
   double factor = 1;
+
+  bool operator==(const MovingAverage&) const = default;
 };
 
 // Each of these appends one update node and marks its outputs as the new versions of the state

@@ -111,7 +111,7 @@ PassGraph build_training_pass(const Recipe& recipe,
   const auto rule = settings.running_statistics == RunningStatistics::kPyTorch
                         ? passes::RunningRule::kPyTorch
                         : passes::RunningRule::kOnnx;
-  passes::Training training = passes::to_training(model.graph, rule);
+  passes::Training training = passes::to_training(model.graph, rule, samples);
   const auto& to = training.rewritten.to;
   pass.couples_samples = training.couples_samples;
   note_folded_batch_norm(model, training, pass);
