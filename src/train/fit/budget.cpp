@@ -17,9 +17,9 @@ constexpr Bytes kStillToCome = Bytes(2 * 1024 * 1024);
 }  // namespace
 
 Bytes runtime_allowance(const RuntimeNeeds& needs) {
-  constexpr Bytes kProcess = Bytes(34 * 1024 * 1024);
-  constexpr Bytes kPerKernel = Bytes(160 * 1024);
-  constexpr Bytes kPerNode = Bytes(6 * 1024);
+  constexpr Bytes kProcess = Bytes(29 * 1024 * 1024);
+  constexpr Bytes kPerKernel = Bytes(64 * 1024);
+  constexpr Bytes kPerNode = Bytes(2 * 1024);
   constexpr Bytes kPerThread = Bytes(256 * 1024);
   const Bytes sum = kProcess + static_cast<std::int64_t>(needs.kernels) * kPerKernel +
                     static_cast<std::int64_t>(needs.nodes) * kPerNode + needs.threads * kPerThread +
