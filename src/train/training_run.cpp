@@ -50,7 +50,7 @@ void TrainingRun::settle_steps() {
   settings_.schedule.total_steps = total;
   batch_sizes_ = {recipe_.batch};
   const std::int64_t tail = recipe_.dataset->samples() % recipe_.batch;
-  if (tail != 0 && !settings_.data.drop_last && total >= per_epoch) batch_sizes_.push_back(tail);
+  if (tail != 0 && !settings_.data.drop_last) batch_sizes_.push_back(tail);
   loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_));
 }
 
