@@ -34,7 +34,12 @@ const dnnl::stream& process_stream() {
 bool inside_library() { return in_library; }
 
 const dnnl::engine& process_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    // Layers of equal shape share their generated code through the cache; a small one soon lets go
+    // of what nobody runs any more.
+    dnnl::set_primitive_cache_capacity(64);
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
