@@ -1,0 +1,66 @@
+"""What the benchmarks share: the built program, its JSON, networks and data made once."""
+
+import json
+import pathlib
+import struct
+import subprocess
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LOWTIDE = ROOT / "build/release/cli/lowtide"
+WORK = pathlib.Path(tempfile.gettempdir()) / "lowtide-bench"
+
+
+def lowtide(*arguments, json_output=True, prefix=()):
+    """Runs the program and returns its JSON (or nothing); raises with its message on failure."""
+    command = [*prefix, str(LOWTIDE), *map(str, arguments)] + (["--json"] if json_output else [])
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode not in (0, 1) or (result.returncode and not result.stdout):
+        raise RuntimeError(f"{' '.join(command)}: exit {result.returncode}\n{result.stderr}")
+    return json.loads(result.stdout) if json_output else None
+
+
+NETWORKS = {  # name: (zoo arguments, channels, size, classes)
+    "resnet50": (["resnet", "--depth", "50", "--classes", "1000"], 3, 224, 1000),
+    "resnet18-64": (["resnet", "--depth", "18", "--classes", "10", "--size", "64"], 3, 64, 10),
+    "wrn-28-2": (["wrn", "--depth", "28", "--width", "2"], 3, 32, 10),
+    "wrn-16-2": (
+        ["wrn", "--depth", "16", "--width", "2", "--channels", "1", "--size", "28"], 1, 28, 10),
+}
+
+
+def network(name):
+    """The ONNX file of a network of the zoo, written once."""
+    WORK.mkdir(exist_ok=True)
+    path = WORK / f"{name}.onnx"
+    if not path.exists():
+        lowtide("zoo", *NETWORKS[name][0], "-o", path, json_output=False)
+    return path
+
+
+def npy(dtype, shape, payload):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + payload
+
+
+def data(name, samples):
+    """Random images with labels for a network, as an .npz, written once. Needs no NumPy."""
+    import random
+
+    _, channels, size, classes = NETWORKS[name]
+    path = WORK / f"{name}-{samples}.npz"
+    if path.exists():
+        return path
+    WORK.mkdir(exist_ok=True)
+    rng = random.Random(0)
+    sample = channels * size * size
+    # A short random block, rotated: enough to keep batch norm honest, quick to make.
+    block = struct.pack(f"<{4 * 4096}f", *(rng.gauss(0, 1) for _ in range(4 * 4096)))
+    pixels = (block * (samples * sample * 4 // len(block) + 1))[: samples * sample * 4]
+    labels = struct.pack(f"<{samples}q", *(rng.randrange(classes) for _ in range(samples)))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("input.npy", npy("<f4", (samples, channels, size, size), pixels))
+        archive.writestr("label.npy", npy("<i8", (samples,), labels))
+    return path

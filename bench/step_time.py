@@ -1,0 +1,121 @@
+"""Seconds per training step and peak resident memory: Lowtide (--policy keep) against PyTorch.
+
+usage: step_time.py [--rounds N] [--steps N] [--threads N] [NETWORK ...]
+
+Both train the same network from random weights on the same shapes with SGD and momentum, PyTorch in
+channels-last. They take turns, each in a process of its own; the best step of all rounds counts.
+Run with a Python that has torch and torchvision.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import program
+
+BATCH = {"resnet50": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+
+
+def torch_network(name):
+    import torch
+    from torch import nn
+
+    if name.startswith("resnet"):
+        import torchvision
+
+        depth = name.removeprefix("resnet").split("-")[0]
+        classes = program.NETWORKS[name][3]
+        return getattr(torchvision.models, f"resnet{depth}")(num_classes=classes)
+
+    class Block(nn.Module):
+        def __init__(self, inputs, outputs, stride):
+            super().__init__()
+            self.norm1, self.norm2 = nn.BatchNorm2d(inputs), nn.BatchNorm2d(outputs)
+            self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+            self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+            self.shortcut = None
+            if stride != 1 or inputs != outputs:
+                self.shortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+
+        def forward(self, x):
+            first = torch.relu_(self.norm1(x))
+            y = self.conv2(torch.relu_(self.norm2(self.conv1(first))))
+            return y + (x if self.shortcut is None else self.shortcut(first))
+
+    _, depth, width = name.split("-")
+    channels, classes = program.NETWORKS[name][1], program.NETWORKS[name][3]
+    layers = [nn.Conv2d(channels, 16, 3, 1, 1, bias=False)]
+    inputs = 16
+    for group in range(3):
+        outputs = 16 * int(width) * 2**group
+        for block in range((int(depth) - 4) // 6):
+            layers.append(Block(inputs, outputs, 2 if group and not block else 1))
+            inputs = outputs
+    layers += [nn.BatchNorm2d(inputs), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1),
+               nn.Flatten(), nn.Linear(inputs, classes)]
+    return nn.Sequential(*layers)
+
+
+def run_torch(name, steps, threads):
+    """In this process: trains and prints the seconds of each step and VmHWM."""
+    import torch
+
+    torch.set_num_threads(threads)
+    _, channels, size, classes = program.NETWORKS[name]
+    net = torch_network(name).to(memory_format=torch.channels_last).train()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    x = torch.randn(BATCH[name], channels, size, size).to(memory_format=torch.channels_last)
+    y = torch.randint(0, classes, (BATCH[name],))
+    seconds = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        seconds.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"seconds": min(seconds), "peak": peak}))
+
+
+def run_lowtide(name, steps, threads):
+    result = program.lowtide(
+        "train", program.network(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
+        BATCH[name], "--steps", steps, "--policy", "keep", "--lr", "0.01", "--momentum", "0.9",
+        "--threads", threads)
+    return {"seconds": result["step_seconds"]["min"], "peak": result["peak_rss_bytes"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", default=["resnet50", "wrn-28-2"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.torch:
+        run_torch(options.networks[0], options.steps, options.threads)
+        return
+    print(f"{'network':<14}{'lowtide s':>11}{'torch s':>10}{'ratio':>8}"
+          f"{'lowtide MiB':>13}{'torch MiB':>11}{'ratio':>8}")
+    for name in options.networks:
+        ours, theirs = [], []
+        for _ in range(options.rounds):
+            ours.append(run_lowtide(name, options.steps, options.threads))
+            output = subprocess.run(
+                [sys.executable, __file__, "--torch", name, "--steps", str(options.steps),
+                 "--threads", str(options.threads)],
+                capture_output=True, text=True, check=True).stdout
+            theirs.append(json.loads(output))
+        best = [min(run["seconds"] for run in runs) for runs in (ours, theirs)]
+        peak = [min(run["peak"] for run in runs) / 2**20 for runs in (ours, theirs)]
+        print(f"{name:<14}{best[0]:>11.3f}{best[1]:>10.3f}{best[0] / best[1]:>8.2f}"
+              f"{peak[0]:>13.0f}{peak[1]:>11.0f}{peak[0] / peak[1]:>8.2f}")
+
+
+if __name__ == "__main__":
+    main()
