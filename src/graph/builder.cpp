@@ -23,7 +23,11 @@ bool foldable(const Value& value) {
 }  // namespace
 
 std::string GraphBuilder::fresh_name(std::string_view op) {
-  const std::string stem = scope_.empty() ? std::string(op) : text("{}/{}", scope_, op);
+  // ONNX names often end in the op already, and a rewritten node keeps its name.
+  const bool says_op = scope_ == op || scope_.ends_with(text("/{}", op));
+  const std::string stem = scope_.empty() ? std::string(op)
+                           : says_op      ? scope_
+                                          : text("{}/{}", scope_, op);
   const int count = name_counts_[stem]++;
   return count == 0 ? stem : text("{}.{}", stem, count);
 }
