@@ -7,6 +7,7 @@ namespace lowtide::ops {
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> all;
   for (const auto& cases : {
+           arg_max_cases(),
            batch_norm_cases(),
            binary_cases(),
            broadcast_cases(),
@@ -19,10 +20,13 @@ std::vector<OpCase> all_cases() {
            expand_cases(),
            gather_cases(),
            gradient_norm_cases(),
+           group_norm_cases(),
+           layer_norm_cases(),
            layout_cases(),
            matmul_cases(),
            pad_cases(),
            pool_cases(),
+           predicate_cases(),
            reduce_cases(),
            reshape_cases(),
            slice_cases(),

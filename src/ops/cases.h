@@ -7,6 +7,7 @@
 
 namespace lowtide::ops {
 
+std::vector<OpCase> arg_max_cases();
 std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> binary_cases();
 std::vector<OpCase> broadcast_cases();
@@ -25,6 +26,7 @@ std::vector<OpCase> layout_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> pad_cases();
 std::vector<OpCase> pool_cases();
+std::vector<OpCase> predicate_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> reshape_cases();
 std::vector<OpCase> slice_cases();

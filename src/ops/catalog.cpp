@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/arg_max/arg_max.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
 #include "ops/broadcast/broadcast.h"
@@ -14,10 +15,13 @@
 #include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
 #include "ops/gradient_norm/gradient_norm.h"
+#include "ops/group_norm/group_norm.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/layout/layout.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
+#include "ops/predicate/predicate.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
@@ -72,6 +76,10 @@ std::span<const graph::OpDef* const> catalog() {
       &dropout_op(),
       &dropout_mask_op(),
       &trilu_op(),
+      &arg_max_op(),
+      &predicate_op(PredicateKind::kNot),
+      &predicate_op(PredicateKind::kIsNaN),
+      &predicate_op(PredicateKind::kIsInf),
       &binary_op(BinaryKind::kAdd),
       &binary_op(BinaryKind::kSub),
       &binary_op(BinaryKind::kMul),
@@ -162,6 +170,12 @@ std::span<const graph::OpDef* const> catalog() {
       &inverse_deviation_op(),
       &batch_norm_reduce_op(),
       &batch_norm_input_gradient_op(),
+      &layer_norm_op(),
+      &layer_norm_reduce_op(),
+      &layer_norm_input_gradient_op(),
+      &group_norm_op(),
+      &group_norm_reduce_op(),
+      &group_norm_input_gradient_op(),
   };
   return kOps;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/tensor_type.h"
@@ -72,22 +73,18 @@ std::vector<Loop<kOperands>> merged_loops(const core::TensorType& out,
   return loops;
 }
 
-// Calls f(offsets of the operands) for each element of the loops, in order.
+// Calls f(offsets of the operands) for each element of the loops, in order. Allocates nothing.
 template <std::size_t kOperands, class F>
-void for_each_element(const std::vector<Loop<kOperands>>& loops, F&& f) {
-  std::int64_t count = 1;
-  for (const Loop<kOperands>& loop : loops) count *= loop.length;
-  std::vector<std::int64_t> at(loops.size(), 0);
-  std::array<std::int64_t, kOperands> offsets{};
-  for (std::int64_t i = 0; i < count; ++i) {
+void for_each_element(std::span<const Loop<kOperands>> loops,
+                      F&& f,
+                      std::array<std::int64_t, kOperands> offsets = {}) {
+  if (loops.empty()) {
     f(offsets);
-    for (std::size_t l = loops.size(); l-- > 0;) {
-      const bool wraps = ++at[l] == loops[l].length;
-      const std::int64_t moved = wraps ? 1 - loops[l].length : 1;
-      for (std::size_t k = 0; k < kOperands; ++k) offsets[k] += moved * loops[l].steps[k];
-      if (!wraps) break;
-      at[l] = 0;
-    }
+    return;
+  }
+  for (std::int64_t i = 0; i < loops.front().length; ++i) {
+    for_each_element<kOperands>(loops.subspan(1), f, offsets);
+    for (std::size_t k = 0; k < kOperands; ++k) offsets[k] += loops.front().steps[k];
   }
 }
 

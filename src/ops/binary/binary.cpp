@@ -296,7 +296,7 @@ OpCard<Binary> card(BinaryKind kind) {
       .onnx = onnx_rules(kind),
       .onnx_form = write_onnx,
       .kernels = {{.name = "simd", .bind = bind_simd_binary},
-                  {.name = "reference", .run = run_reference_binary}},
+                  {.name = "reference", .bind = bind_reference_binary}},
   };
 }
 

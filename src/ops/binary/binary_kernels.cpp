@@ -142,6 +142,33 @@ bool truth(BinaryKind kind, T a, T c) {
   LT_CHECK(false, "a kind without a truth value");
 }
 
+struct ReferencePlan {
+  BinaryKind kind = BinaryKind::kAdd;
+  core::DType in = core::DType::kFloat32;
+  core::DType out = core::DType::kFloat32;
+  std::vector<Loop<2>> loops;
+};
+
+void run_reference(const ReferencePlan& plan, const graph::Run& run) {
+  core::visit(plan.in, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* const left = run.input<T>(0);
+    const T* const right = run.input<T>(1);
+    const auto fill = [&](auto* out, auto&& f) {
+      for_each_element<2>(plan.loops, [&](const std::array<std::int64_t, 2>& at) {
+        *out++ = f(plan.kind, left[at[0]], right[at[1]]);
+      });
+    };
+    if (plan.out == core::DType::kBool) {
+      fill(run.output<bool>(0), truth<T>);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      fill(run.output<T>(0), float_value<T>);
+    } else if constexpr (!std::is_same_v<T, bool>) {
+      fill(run.output<T>(0), integer_value<T>);
+    }
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<graph::BoundKernel> bind_simd_binary(const Binary& a,
@@ -157,25 +184,15 @@ std::unique_ptr<graph::BoundKernel> bind_simd_binary(const Binary& a,
   return std::make_unique<PlannedKernel<SimdPlan>>("simd", run_simd, std::move(plan));
 }
 
-void run_reference_binary(const Binary& a, const graph::Signature& types, const graph::Run& run) {
-  const auto loops = merged_loops<2>(types.out[0], {types.in[0], types.in[1]});
-  core::visit(types.in[0].dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* const left = run.input<T>(0);
-    const T* const right = run.input<T>(1);
-    const auto fill = [&](auto* out, auto&& f) {
-      for_each_element(loops, [&](const std::array<std::int64_t, 2>& at) {
-        *out++ = f(a.kind, left[at[0]], right[at[1]]);
-      });
-    };
-    if (types.out[0].dtype == core::DType::kBool) {
-      fill(run.output<bool>(0), truth<T>);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      fill(run.output<T>(0), float_value<T>);
-    } else if constexpr (!std::is_same_v<T, bool>) {
-      fill(run.output<T>(0), integer_value<T>);
-    }
-  });
+std::unique_ptr<graph::BoundKernel> bind_reference_binary(const Binary& a,
+                                                          const graph::Signature& types,
+                                                          const core::Machine&) {
+  return std::make_unique<PlannedKernel<ReferencePlan>>(
+      "reference", run_reference,
+      ReferencePlan{.kind = a.kind,
+                    .in = types.in[0].dtype,
+                    .out = types.out[0].dtype,
+                    .loops = merged_loops<2>(types.out[0], {types.in[0], types.in[1]})});
 }
 
 }  // namespace lowtide::ops

@@ -13,6 +13,8 @@ std::unique_ptr<graph::BoundKernel> bind_simd_binary(const Binary& a,
                                                      const graph::Signature& types,
                                                      const core::Machine& machine);
 
-void run_reference_binary(const Binary& a, const graph::Signature& types, const graph::Run& run);
+std::unique_ptr<graph::BoundKernel> bind_reference_binary(const Binary& a,
+                                                          const graph::Signature& types,
+                                                          const core::Machine& machine);
 
 }  // namespace lowtide::ops

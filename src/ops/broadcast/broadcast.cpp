@@ -78,20 +78,30 @@ void run_lines(const Plan& plan, const Run& run) {
   });
 }
 
-std::unique_ptr<BoundKernel> bind(const Broadcast&, const Signature& types, const core::Machine&) {
-  return std::make_unique<PlannedKernel<Plan>>(
-      "lines", run_lines,
-      Plan{.dtype = types.in[0].dtype, .loops = merged_loops<1>(types.out[0], {types.in[0]})});
+Plan plan_for(const Signature& types) {
+  return {.dtype = types.in[0].dtype, .loops = merged_loops<1>(types.out[0], {types.in[0]})};
 }
 
-void run_reference(const Broadcast&, const Signature& types, const Run& run) {
-  core::visit(types.in[0].dtype, [&](auto tag) {
+std::unique_ptr<BoundKernel> bind_lines(const Broadcast&,
+                                        const Signature& types,
+                                        const core::Machine&) {
+  return std::make_unique<PlannedKernel<Plan>>("lines", run_lines, plan_for(types));
+}
+
+void run_reference(const Plan& plan, const Run& run) {
+  core::visit(plan.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* const x = run.input<T>(0);
     T* y = run.output<T>(0);
-    for_each_element(merged_loops<1>(types.out[0], {types.in[0]}),
-                     [&](const std::array<std::int64_t, 1>& at) { *y++ = x[at[0]]; });
+    for_each_element<1>(plan.loops,
+                        [&](const std::array<std::int64_t, 1>& at) { *y++ = x[at[0]]; });
   });
+}
+
+std::unique_ptr<BoundKernel> bind_reference(const Broadcast&,
+                                            const Signature& types,
+                                            const core::Machine&) {
+  return std::make_unique<PlannedKernel<Plan>>("reference", run_reference, plan_for(types));
 }
 
 std::optional<OnnxForm> write_onnx(const Broadcast& a, const Signature&) {
@@ -108,7 +118,8 @@ const OpDef& broadcast_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .onnx_form = write_onnx,
-      .kernels = {{.name = "lines", .bind = bind}, {.name = "reference", .run = run_reference}},
+      .kernels = {{.name = "lines", .bind = bind_lines},
+                  {.name = "reference", .bind = bind_reference}},
   }};
   return op;
 }

@@ -170,7 +170,7 @@ OpCard<Reduce> card(ReduceKind kind) {
       .onnx = onnx_rules(kind),
       .onnx_form = write_onnx,
       .kernels = {{.name = "simd", .bind = bind_simd_reduce},
-                  {.name = "reference", .run = run_reference_reduce}},
+                  {.name = "reference", .bind = bind_reference_reduce}},
   };
 }
 

@@ -8,7 +8,6 @@
 #include "kernels/simd/reduce.h"
 #include "ops/loops.h"
 #include "ops/planned_kernel.h"
-#include "ops/strided.h"
 
 namespace lowtide::ops {
 namespace {
@@ -61,17 +60,18 @@ void run_simd(const kernels::ReducePlan& plan, const graph::Run& run) {
                   reinterpret_cast<double*>(run.scratch.data()));
 }
 
-template <class Total>
-Total start_of(ReduceKind kind) {
-  using Limits = std::numeric_limits<Total>;
+// The result for no elements.
+template <class T>
+T nothing(ReduceKind kind) {
+  using Limits = std::numeric_limits<T>;
   switch (kind) {
     case ReduceKind::kSum:
-    case ReduceKind::kMean: return Total{0};
-    case ReduceKind::kProd: return Total{1};
+    case ReduceKind::kMean: return T{0};
+    case ReduceKind::kProd: return T{1};
     case ReduceKind::kMax: return Limits::has_infinity ? -Limits::infinity() : Limits::min();
     case ReduceKind::kMin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
-  return Total{0};
+  return T{0};
 }
 
 // Whole numbers wrap around.
@@ -86,6 +86,38 @@ Total joined(ReduceKind kind, Total a, Total b) {
     case ReduceKind::kMin: return a <= b || a != a ? a : b;
   }
   return a;
+}
+
+struct ReferencePlan {
+  ReduceKind kind = ReduceKind::kSum;
+  core::DType dtype = core::DType::kFloat32;
+  std::vector<Loop<1>> kept;
+  std::vector<Loop<1>> reduced;
+};
+
+void run_reference(const ReferencePlan& plan, const graph::Run& run) {
+  core::visit(plan.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Whole = std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>;
+    using Total = std::conditional_t<std::is_floating_point_v<T>, double, Whole>;
+    const T* const x = run.input<T>(0);
+    T* y = run.output<T>(0);
+    for_each_element<1>(plan.kept, [&](const std::array<std::int64_t, 1>& at) {
+      auto total = static_cast<Total>(nothing<T>(plan.kind));
+      Total count{0};
+      for_each_element<1>(
+          plan.reduced,
+          [&](const std::array<std::int64_t, 1>& from) {
+            total = joined(plan.kind, total, static_cast<Total>(x[from[0]]));
+            ++count;
+          },
+          at);
+      // The mean of nothing: NaN, or 0 where there is none.
+      const bool defined = std::is_floating_point_v<T> || count != 0;
+      if (plan.kind == ReduceKind::kMean) total = defined ? total / count : Total{0};
+      *y++ = static_cast<T>(total);
+    });
+  });
 }
 
 }  // namespace
@@ -105,36 +137,18 @@ std::unique_ptr<graph::BoundKernel> bind_simd_reduce(const Reduce& a,
                                                               scratch);
 }
 
-void run_reference_reduce(const Reduce& a, const graph::Signature& types, const graph::Run& run) {
+std::unique_ptr<graph::BoundKernel> bind_reference_reduce(const Reduce& a,
+                                                          const graph::Signature& types,
+                                                          const core::Machine&) {
   const core::TensorType& in = types.in[0];
-  const std::vector<std::int64_t> from = core::strides(in);
-  std::vector<std::int64_t> to = core::strides(types.out[0]);
-  for (const std::size_t axis : a.axes) to[axis] = 0;
-  core::visit(in.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using Total =
-        std::conditional_t<std::is_floating_point_v<T>, double,
-                           std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>>;
-    const auto count = static_cast<std::size_t>(types.out[0].shape.elements());
-    // An empty set's extreme is that of the dtype.
-    const auto start =
-        std::is_floating_point_v<T> || a.kind < ReduceKind::kMax || a.kind == ReduceKind::kProd
-            ? start_of<Total>(a.kind)
-            : static_cast<Total>(start_of<T>(a.kind));
-    std::vector<Total> totals(count, start);
-    const T* const x = run.input<T>(0);
-    for (Index i(in.shape); i.valid(); i.next()) {
-      Total& total = totals[static_cast<std::size_t>(i.offset(to))];
-      total = joined(a.kind, total, static_cast<Total>(x[i.offset(from)]));
-    }
-    const auto divisor = static_cast<Total>(a.kind == ReduceKind::kMean ? reduced_count(a, in.shape)
-                                                                        : std::int64_t{1});
-    T* const y = run.output<T>(0);
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool undefined = std::is_integral_v<T> && divisor == 0;
-      y[i] = static_cast<T>(undefined ? Total{0} : totals[i] / divisor);
-    }
-  });
+  ReferencePlan plan{.kind = a.kind, .dtype = in.dtype, .kept = {}, .reduced = {}};
+  const std::vector<std::int64_t> strides = core::strides(in);
+  for (const std::size_t axis : memory_order(in.shape.rank(), in.layout)) {
+    (reduces(a, axis) ? plan.reduced : plan.kept)
+        .push_back({.length = in.shape[axis], .steps = {strides[axis]}});
+  }
+  return std::make_unique<PlannedKernel<ReferencePlan>>("reference", run_reference,
+                                                        std::move(plan));
 }
 
 }  // namespace lowtide::ops

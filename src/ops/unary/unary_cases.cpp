@@ -17,20 +17,20 @@ struct Sample {
   Unary attributes;
   double low = -3;
   double high = 3;
-  double apart = 0;  // from 0, where the function has a kink there
+  double apart = 0;  // where there is a kink at 0: the numbers are this far from each other and it
 };
 
 std::vector<Sample> samples() {
   using K = UnaryKind;
   return {
-      {"abs", {K::kAbs}, -3, 3, 0.001},
+      {"abs", {K::kAbs}, -3, 3, 0.1},
       {"ceil", {K::kCeil}, 0.1, 0.9},
-      {"celu", {K::kCelu, 1.5}, -3, 3, 0.001},
+      {"celu", {K::kCelu, 1.5}, -3, 3, 0.1},
       {"clip", {K::kClip, -0.5, 0.5}, -0.45, 0.45},
       {"clip_above", {K::kClip, -0.5, 0.5}, 0.55, 3},
       {"cos", {K::kCos}},
-      {"elu", {K::kElu, 0.7}, -3, 3, 0.001},
-      {"elu_negative", {K::kElu, -0.7}, -3, 3, 0.001},
+      {"elu", {K::kElu, 0.7}, -3, 3, 0.1},
+      {"elu_negative", {K::kElu, -0.7}, -3, 3, 0.1},
       {"erf", {K::kErf}},
       {"exp", {K::kExp}},
       {"floor", {K::kFloor}, 0.1, 0.9},
@@ -39,16 +39,16 @@ std::vector<Sample> samples() {
       {"hard_sigmoid", {K::kHardSigmoid, 0.2, 0.5}, -2.4, 2.4},
       {"hard_swish", {K::kHardSwish}, -2.9, 2.9},
       {"hard_swish_above", {K::kHardSwish}, 3.1, 5},
-      {"leaky_relu", {K::kLeakyRelu, 0.1}, -3, 3, 0.001},
-      {"leaky_relu_negative", {K::kLeakyRelu, -0.1}, -3, 3, 0.001},
+      {"leaky_relu", {K::kLeakyRelu, 0.1}, -3, 3, 0.1},
+      {"leaky_relu_negative", {K::kLeakyRelu, -0.1}, -3, 3, 0.1},
       {"log", {K::kLog}, 0.2, 5},
       {"mish", {K::kMish}, -5, 25},
       {"neg", {K::kNeg}},
       {"reciprocal", {K::kReciprocal}, 0.5, 3},
-      {"relu", {K::kRelu}, -3, 3, 0.001},
+      {"relu", {K::kRelu}, -3, 3, 0.1},
       {"round", {K::kRound}, -0.4, 0.4},
       {"scale", {K::kScale, -2.5}},
-      {"selu", {K::kSelu, 1.67326, 1.0507}, -3, 3, 0.001},
+      {"selu", {K::kSelu, 1.67326, 1.0507}, -3, 3, 0.1},
       {"sigmoid", {K::kSigmoid}, -8, 8},
       {"sign", {K::kSign}, 0.5, 3},
       {"silu", {K::kSilu}, -8, 8},
@@ -121,7 +121,7 @@ std::vector<OpCase> unary_cases() {
                          {.shape = {19}, .low = -5, .high = 5, .dtype = core::DType::kInt32},
                          {.kind = UnaryKind::kClip, .alpha = -2, .beta = 1e300}));
   cases.push_back({.name = "unary/images",
-                   .inputs = {{.shape = {2, 3, 5, 7}, .apart = 0.001}},
+                   .inputs = {{.shape = {2, 3, 5, 7}, .apart = 0.1}},
                    .build = [](GraphBuilder& b, const Inputs& in) {
                      return Inputs{relu(b, to_channels_last(b, in[0]))};
                    }});
