@@ -6,6 +6,7 @@
 #include <array>
 #include <fstream>
 #include <sstream>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -49,8 +50,15 @@ void run_add(const None&, const Signature& types, const Run& run) {
     const std::int64_t period = types.in[1].shape.elements();
     const std::int64_t first = types.in[0].shape.elements();
     for (std::int64_t i = 0; i < types.out[0].shape.elements(); ++i) {
-      run.output<T>(0)[i] =
-          static_cast<T>(run.input<T>(0)[i % first] + run.input<T>(1)[i % period]);
+      const T a = run.input<T>(0)[i % first];
+      const T b = run.input<T>(1)[i % period];
+      if constexpr (std::is_floating_point_v<T>) {
+        run.output<T>(0)[i] = a + b;
+      } else {
+        // Hostile integers may overflow; unsigned ones do so quietly.
+        run.output<T>(0)[i] =
+            static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      }
     }
   });
 }
