@@ -156,16 +156,24 @@ std::vector<Parameter> split_merged(Graph& graph,
   return result;
 }
 
+// How a file tells its parameters from its constants.
+struct Signs {
+  bool kinds = false;         // it says which tensors are parameters
+  bool initializers = false;  // it has initializers, so Constant nodes hold constants
+};
+
 Parameter judge(const Graph& graph,
                 const FileTensor& tensor,
                 const Reading& reading,
-                bool file_says) {
+                const Signs& signs) {
   Parameter result{.name = tensor.name, .value = tensor.value};
   const graph::Value& value = graph.value(tensor.value);
   result.statistic = reading.statistic;
   if (result.statistic) {
     result.reason = text("running statistic of {}", reading.by);
-  } else if (file_says) {
+  } else if (signs.initializers && tensor.constant_node) {
+    result.reason = "a Constant node";
+  } else if (signs.kinds) {
     const bool folded = !tensor.folded_from.empty() && (reading.parameter || reading.elementwise) &&
                         value.type.shape.elements() > 1;
     result.trained = tensor.kind == "PARAMETER" || folded;
@@ -211,8 +219,11 @@ std::vector<Parameter> choose_parameters(Graph& graph,
                                          const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,
                                          const ParameterRules& rules) {
-  const bool file_says = std::any_of(tensors.begin(), tensors.end(),
-                                     [](const FileTensor& tensor) { return !tensor.kind.empty(); });
+  const Signs signs{
+      .kinds = std::any_of(tensors.begin(), tensors.end(),
+                           [](const FileTensor& tensor) { return !tensor.kind.empty(); }),
+      .initializers = std::any_of(tensors.begin(), tensors.end(),
+                                  [](const FileTensor& tensor) { return !tensor.constant_node; })};
   std::vector<Parameter> all;
   for (const FileTensor& tensor : tensors) {
     std::vector<Parameter> split = split_merged(graph, tensor, uses);
@@ -227,7 +238,7 @@ std::vector<Parameter> choose_parameters(Graph& graph,
                                           return parameter.split_from == tensor.name;
                                         }) &&
                             !reading.parameter && !reading.statistic && !reading.elementwise;
-    if (!only_split) whole.push_back(judge(graph, tensor, reading, file_says));
+    if (!only_split) whole.push_back(judge(graph, tensor, reading, signs));
   }
   all.insert(all.begin(), whole.begin(), whole.end());
   apply_rules(all, rules);

@@ -14,8 +14,9 @@ namespace lowtide::passes {
 struct FileTensor {
   std::string name;
   graph::ValueId value;
-  std::string kind;         // the exporter's word ("PARAMETER", "BUFFER"), or empty
-  std::string folded_from;  // what the exporter computed it from, or empty
+  std::string kind;            // the exporter's word ("PARAMETER", "BUFFER"), or empty
+  std::string folded_from;     // what the exporter computed it from, or empty
+  bool constant_node = false;  // written as a Constant node, not as an initializer
 };
 
 // One reading of such a tensor by one node of the file.
@@ -51,10 +52,11 @@ struct Parameter {
 // Where the file says what is a parameter (PyTorch's dynamo exporter does), that decides. Else a
 // float tensor is trained when it reaches a parameter slot of an op, directly or through ops that
 // only rearrange it, and an operand of an elementwise op when it is no scalar and holds nothing
-// like a mask (values of -1e4 and below, or infinite). Exporters merge equal initializers of a
-// fresh network; a vector whose elements are all equal and which feeds several scale, bias or
-// statistic slots is split. Returns all tensors considered, in the file's order.
-// Throws Error(kInvalidArgument) when a glob of the rules matches no tensor.
+// like a mask (values of -1e4 and below, or infinite). Tensors that Constant nodes hold are none
+// where the file has initializers too: exporters write their own constants so. Exporters merge
+// equal initializers of a fresh network; a vector whose elements are all equal and which feeds
+// several scale, bias or statistic slots is split. Returns all tensors considered, in the file's
+// order. Throws Error(kInvalidArgument) when a glob of the rules matches no tensor.
 std::vector<Parameter> choose_parameters(graph::Graph& graph,
                                          const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,

@@ -23,6 +23,16 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Some exporters write the batch into the shapes that the model reshapes to.
+bool takes_any_batch(const Recipe& recipe) {
+  try {
+    build_model(recipe, 1);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainSettings& settings)
@@ -54,7 +64,8 @@ void TrainingRun::settle_steps() {
   loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_));
 }
 
-// From whole batches down to single samples, by halves; only what the user asked for, if he did.
+// From whole batches down to single samples, by halves; only what the user asked for, if he did,
+// and only whole batches where the file takes no others.
 std::vector<std::int64_t> TrainingRun::micro_batches() const {
   const std::int64_t asked = settings_.memory.micro_batch;
   if (asked < 0 || asked > recipe_.batch) {
@@ -62,6 +73,7 @@ std::vector<std::int64_t> TrainingRun::micro_batches() const {
                recipe_.batch);
   }
   if (asked > 0) return {asked};
+  if (!takes_any_batch(recipe_)) return {recipe_.batch};
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = recipe_.batch; size >= 1; size = size == 1 ? 0 : (size + 1) / 2) {
     sizes.push_back(size);

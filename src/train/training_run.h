@@ -37,8 +37,6 @@ class TrainingRun {
   void choose_configuration();
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches() const;
-  void report_fit(const Configuration& configuration);
-  [[nodiscard]] float normalizer(const data::Batch& batch, StepReport& report) const;
   void run_pass(const Unit& unit,
                 const data::Batch& batch,
                 std::int64_t first,
