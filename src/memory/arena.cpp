@@ -17,8 +17,9 @@ namespace {
 // The size of a transparent huge page on x86-64 and on arm64 with small pages.
 constexpr std::int64_t kHugePage = 2 << 20;
 
-// Huge pages only where they lie whole inside: one that reaches over the end would make memory
-// resident that nobody asked for. The advice may be refused; the arena works without.
+// Huge pages only where they lie whole inside: the system may join neighbouring mappings, and one
+// that reached over an end would make memory resident that nobody asked for. The advice may be
+// refused; the arena works without.
 void advise_huge(std::byte* data, std::int64_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const auto skip =
@@ -43,11 +44,8 @@ Arena::Arena(Bytes size, Pages pages) : size_(size) {
   }
   data_ = static_cast<std::byte*>(address);
   // A system set to use huge pages everywhere would round the resident size up.
-  if (pages == Pages::kHuge) {
-    advise_huge(data_, size.count());
-  } else {
-    static_cast<void>(::madvise(data_, static_cast<std::size_t>(size.count()), MADV_NOHUGEPAGE));
-  }
+  static_cast<void>(::madvise(data_, static_cast<std::size_t>(size.count()), MADV_NOHUGEPAGE));
+  if (pages == Pages::kHuge) advise_huge(data_, size.count());
 }
 
 Arena::Arena(Arena&& other) noexcept

@@ -16,6 +16,7 @@ using Record = std::vector<std::byte>;
 
 constexpr std::uint64_t kFull32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFull16 = std::numeric_limits<std::uint16_t>::max();
+constexpr std::uint16_t kExtraZip64 = 1;
 constexpr std::uint16_t kVersionZip64 = 45;
 constexpr std::uint16_t kFlagUtf8 = 1U << 11U;
 constexpr std::uint16_t kDate = 1U << 5U | 1U;  // 1 January 1980: equal arrays make equal files
@@ -75,7 +76,7 @@ void NpzWriter::add(std::string_view name,
   put<std::uint16_t>(header, large ? 20 : 0);
   put_text(header, member.name);
   if (large) {
-    put<std::uint16_t>(header, 1);
+    put<std::uint16_t>(header, kExtraZip64);
     put<std::uint16_t>(header, 16);
     put<std::uint64_t>(header, size);
     put<std::uint64_t>(header, size);
@@ -86,41 +87,48 @@ void NpzWriter::add(std::string_view name,
 }
 
 void NpzWriter::finish() {
-  const auto begin = static_cast<std::uint64_t>(end_.count());
-  for (const Member& member : members_) {
-    Record extra;
-    if (member.size >= kFull32) {
-      put<std::uint64_t>(extra, member.size);
-      put<std::uint64_t>(extra, member.size);
-    }
-    if (member.header >= kFull32) put<std::uint64_t>(extra, member.header);
+  const auto directory = static_cast<std::uint64_t>(end_.count());
+  for (const Member& member : members_) append(central_record(member));
+  append(end_record(directory));
+}
 
-    Record record;
-    put_text(record, "PK\1\2");
-    put<std::uint16_t>(record, kVersionZip64);
-    put_common(record, member.checksum);
-    put<std::uint32_t>(record, std::min(member.size, kFull32));
-    put<std::uint32_t>(record, std::min(member.size, kFull32));
-    put<std::uint16_t>(record, member.name.size());
-    put<std::uint16_t>(record, extra.empty() ? 0 : extra.size() + 4);
-    put<std::uint16_t>(record, 0);  // comment
-    put<std::uint16_t>(record, 0);  // disk
-    put<std::uint16_t>(record, 0);  // internal attributes
-    put<std::uint32_t>(record, 0);  // external attributes
-    put<std::uint32_t>(record, std::min(member.header, kFull32));
-    put_text(record, member.name);
-    if (!extra.empty()) {
-      put<std::uint16_t>(record, 1);
-      put<std::uint16_t>(record, extra.size());
-      record.insert(record.end(), extra.begin(), extra.end());
-    }
-    append(record);
+std::vector<std::byte> NpzWriter::central_record(const Member& member) {
+  Record extra;
+  if (member.size >= kFull32) {
+    put<std::uint64_t>(extra, member.size);
+    put<std::uint64_t>(extra, member.size);
   }
+  if (member.header >= kFull32) put<std::uint64_t>(extra, member.header);
 
+  Record record;
+  put_text(record, "PK\1\2");
+  put<std::uint16_t>(record, kVersionZip64);
+  put_common(record, member.checksum);
+  put<std::uint32_t>(record, std::min(member.size, kFull32));
+  put<std::uint32_t>(record, std::min(member.size, kFull32));
+  put<std::uint16_t>(record, member.name.size());
+  put<std::uint16_t>(record, extra.empty() ? 0 : extra.size() + 4);
+  put<std::uint16_t>(record, 0);  // comment
+  put<std::uint16_t>(record, 0);  // disk
+  put<std::uint16_t>(record, 0);  // internal attributes
+  put<std::uint32_t>(record, 0);  // external attributes
+  put<std::uint32_t>(record, std::min(member.header, kFull32));
+  put_text(record, member.name);
+  if (!extra.empty()) {
+    put<std::uint16_t>(record, kExtraZip64);
+    put<std::uint16_t>(record, extra.size());
+    record.insert(record.end(), extra.begin(), extra.end());
+  }
+  return record;
+}
+
+// For a central directory that reaches from `directory` to the present end.
+std::vector<std::byte> NpzWriter::end_record(std::uint64_t directory) const {
   const auto end = static_cast<std::uint64_t>(end_.count());
+  const std::uint64_t size = end - directory;
   const std::uint64_t count = members_.size();
   Record record;
-  if (count >= kFull16 || begin >= kFull32 || end - begin >= kFull32) {
+  if (count >= kFull16 || directory >= kFull32 || size >= kFull32) {
     put_text(record, "PK\6\6");
     put<std::uint64_t>(record, 44);  // bytes that follow in this record
     put<std::uint16_t>(record, kVersionZip64);
@@ -128,8 +136,8 @@ void NpzWriter::finish() {
     put<std::uint64_t>(record, 0);  // disks
     put<std::uint64_t>(record, count);
     put<std::uint64_t>(record, count);
-    put<std::uint64_t>(record, end - begin);
-    put<std::uint64_t>(record, begin);
+    put<std::uint64_t>(record, size);
+    put<std::uint64_t>(record, directory);
     put_text(record, "PK\6\7");
     put<std::uint32_t>(record, 0);
     put<std::uint64_t>(record, end);
@@ -139,10 +147,10 @@ void NpzWriter::finish() {
   put<std::uint32_t>(record, 0);  // disks
   put<std::uint16_t>(record, std::min(count, kFull16));
   put<std::uint16_t>(record, std::min(count, kFull16));
-  put<std::uint32_t>(record, std::min(end - begin, kFull32));
-  put<std::uint32_t>(record, std::min(begin, kFull32));
+  put<std::uint32_t>(record, std::min(size, kFull32));
+  put<std::uint32_t>(record, std::min(directory, kFull32));
   put<std::uint16_t>(record, 0);
-  append(record);
+  return record;
 }
 
 void NpzWriter::append(std::span<const std::byte> bytes) {

@@ -41,6 +41,8 @@ class NpzWriter {
     std::uint64_t header;
   };
 
+  static std::vector<std::byte> central_record(const Member& member);
+  [[nodiscard]] std::vector<std::byte> end_record(std::uint64_t directory) const;
   void append(std::span<const std::byte> bytes);
 
   core::File file_;
