@@ -1,0 +1,27 @@
+// Values that depend on no data: tensors of one repeated element, and the ONNX ops whose results
+// are known once shapes are (ConstantOfShape, Shape, Size, Range).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "graph/builder.h"
+
+namespace lowtide::ops {
+
+// A tensor of the given type in which every element has the same bytes (at the front of `element`).
+struct Fill {
+  core::TensorType type;
+  std::array<std::byte, 8> element{};
+
+  bool operator==(const Fill&) const = default;
+};
+
+// Every element is `value`, converted to the dtype. A node without inputs: it takes memory only
+// while it is read, unlike a constant.
+graph::ValueId fill(graph::GraphBuilder& b, core::TensorType type, double value);
+graph::ValueId zeros(graph::GraphBuilder& b, core::TensorType type);
+
+const graph::OpDef& fill_op();
+
+}  // namespace lowtide::ops

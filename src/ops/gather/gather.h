@@ -1,0 +1,48 @@
+// Gather: slices of a tensor by index along one axis, such as the rows of an embedding table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace lowtide::ops {
+
+// The axis of the data that the indices' axes take the place of.
+struct Gather {
+  std::size_t axis = 0;
+
+  bool operator==(const Gather&) const = default;
+};
+
+// Data of any dtype, indices of int32 or int64; both are brought to the plain layout. Negative
+// indices count from the back. Constant indices that lie outside the axis throw
+// Error(kInvalidArgument). Others cannot be refused while a step runs: they give NaN (all bits set
+// for integers) and take no part in the gradient. Who feeds the network checks its inputs against
+// index_limits beforehand.
+graph::ValueId gather(graph::GraphBuilder& b,
+                      graph::ValueId data,
+                      graph::ValueId indices,
+                      std::int64_t axis);
+
+// An input whose elements are used as indices, directly or through ops that keep or pick them:
+// they must lie in [-length, length).
+struct IndexLimit {
+  graph::ValueId input;
+  std::int64_t length = 0;
+};
+
+std::vector<IndexLimit> index_limits(const graph::Graph& graph);
+
+// Adds the gradients of all copies of a slice: indices, dy -> a tensor of the data's `shape`.
+struct GatherGradient {
+  std::size_t axis = 0;
+  core::Shape shape;
+
+  bool operator==(const GatherGradient&) const = default;
+};
+
+const graph::OpDef& gather_op();
+const graph::OpDef& gather_gradient_op();
+
+}  // namespace lowtide::ops

@@ -1,0 +1,116 @@
+#include "ops/split/split.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/text.h"
+#include "ops/concat/concat.h"
+#include "ops/constant/constant.h"
+#include "ops/movement.h"
+
+namespace lowtide::ops {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
+using core::fail;
+
+std::vector<TensorType> infer(const Split& a, Types in) {
+  const core::Shape& shape = in[0].shape;
+  std::vector<TensorType> parts;
+  std::int64_t left = a.axis < shape.rank() ? shape[a.axis] : -1;
+  for (const std::int64_t length : a.lengths) {
+    if (length < 0 || length > left) {
+      left = -1;
+      break;
+    }
+    parts.push_back({in[0].dtype, shape.with(a.axis, length), in[0].layout});
+    left -= length;
+  }
+  if (left != 0) {
+    throw fail(ErrorCode::kInvalidArgument, "cannot split {} along axis {} into {}", in[0].str(),
+               a.axis, core::text("{}", a.lengths));
+  }
+  return parts;
+}
+
+// Parts that nothing reads have a gradient of zero.
+InputGradients gradient(const Split& a, GradientContext& g) {
+  std::vector<ValueId> parts;
+  for (std::size_t i = 0; i < a.lengths.size(); ++i) {
+    const ValueId part = g.out_gradient(i);
+    parts.push_back(part.valid() ? part : zeros(g.builder(), g.type(g.out(i))));
+  }
+  return {concat(g.builder(), std::move(parts), static_cast<std::int64_t>(a.axis))};
+}
+
+std::vector<Movement> movements(const Split& a, const Signature& types) {
+  std::vector<Movement> all;
+  View from = view_of(types.in[0]);
+  for (std::size_t i = 0; i < types.out.size(); ++i) {
+    const core::Shape& shape = types.out[i].shape;
+    all.push_back({.dims = shape.dims(),
+                   .from = from,
+                   .output = static_cast<int>(i),
+                   .to = view_of(types.out[i])});
+    from.first += shape[a.axis] * from.strides[a.axis];
+  }
+  return all;
+}
+
+// Lengths come as an attribute before opset 13 and as an input from then on. Without either the
+// axis is cut into equal parts, as many as there are outputs or as num_outputs says (opset 18; the
+// last part may then be smaller).
+std::vector<ValueId> read_onnx(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = node.required_input(0);
+  const core::Shape shape = b.type(x).shape;
+  const std::int64_t axis = node.integer("axis", 0);
+  const std::int64_t length = shape[core::normalized_axis(axis, shape.rank())];
+  if (node.has("split")) return split(b, x, axis, node.integers("split"));
+  if (const auto lengths = node.constant_integers(1)) return split(b, x, axis, *lengths);
+  const std::int64_t parts =
+      node.integer("num_outputs", static_cast<std::int64_t>(node.output_count()));
+  if (parts <= 0 || (length % parts != 0 && !node.has("num_outputs"))) {
+    throw fail(ErrorCode::kInvalidFile, "Split cannot cut {} into {} equal parts", shape.str(),
+               parts);
+  }
+  const std::int64_t each = (length + parts - 1) / parts;
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(parts), each);
+  lengths.back() = length - (parts - 1) * each;
+  return split(b, x, axis, std::move(lengths));
+}
+
+std::optional<OnnxForm> write_onnx(const Split& a, const Signature&) {
+  return OnnxForm{.type = "Split",
+                  .attributes = {{"axis", static_cast<std::int64_t>(a.axis)}},
+                  .constant_inputs = {a.lengths}};
+}
+
+}  // namespace
+
+const OpDef& split_op() {
+  static const TypedOp<Split> op{{
+      .name = "Split",
+      .infer = infer,
+      .gradient = gradient,
+      .cost = cost_of_moving<Split>,
+      .repeat = Repeat::kExact,
+      .onnx = {{.type = "Split", .read = read_onnx}},
+      .onnx_form = write_onnx,
+      .kernels = {copies<Split, movements>(), element_by_element<Split, movements>()},
+  }};
+  return op;
+}
+
+std::vector<ValueId> split(GraphBuilder& b,
+                           ValueId x,
+                           std::int64_t axis,
+                           std::vector<std::int64_t> lengths) {
+  const core::Shape& shape = b.type(x).shape;
+  const std::size_t at = core::normalized_axis(axis, shape.rank());
+  if (lengths.size() == 1 && lengths[0] == shape[at]) return {x};
+  return b.add(split_op(), Attrs::of(Split{.axis = at, .lengths = std::move(lengths)}), {x});
+}
+
+}  // namespace lowtide::ops
