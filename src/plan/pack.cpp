@@ -1,6 +1,7 @@
 #include "plan/pack.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -20,6 +21,17 @@ std::int32_t horizon(std::span<const Item> items) {
   std::int32_t last = 0;
   for (const Item& item : items) last = std::max(last, item.last);
   return last;
+}
+
+// Bytes in use at each time.
+std::vector<std::int64_t> live_bytes(std::span<const Item> items) {
+  std::vector<std::int64_t> live(static_cast<std::size_t>(horizon(items)) + 2, 0);
+  for (const Item& item : items) {
+    live[static_cast<std::size_t>(item.first)] += item.size.count();
+    live[static_cast<std::size_t>(item.last) + 1] -= item.size.count();
+  }
+  for (std::size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return live;
 }
 
 // Places items one after another: each at the lowest (or tightest) gap that no item placed before
@@ -91,9 +103,30 @@ class Placer {
   std::int64_t work_ = 0;
 };
 
+// The most bytes in use at one time during each item's life.
+std::vector<std::int64_t> pressures(std::span<const Item> items) {
+  // A sparse table over time: row k holds the maxima of stretches of 2^k.
+  std::vector<std::vector<std::int64_t>> table = {live_bytes(items)};
+  for (std::size_t half = 1; 2 * half <= table[0].size(); half *= 2) {
+    const std::vector<std::int64_t>& row = table.back();
+    std::vector<std::int64_t> next(row.size() - half);
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = std::max(row[i], row[i + half]);
+    table.push_back(std::move(next));
+  }
+  std::vector<std::int64_t> result;
+  for (const Item& item : items) {
+    const auto length = static_cast<std::size_t>(item.last - item.first) + 1;
+    const auto row = static_cast<std::size_t>(std::bit_width(length)) - 1;
+    const auto first = static_cast<std::size_t>(item.first);
+    result.push_back(
+        std::max(table[row][first], table[row][first + length - (std::size_t{1} << row)]));
+  }
+  return result;
+}
+
 // Orders in which placing works well: big or long-lived items first leave the small ones to fill
-// gaps; `stack` puts what outlives a quarter of the program down in order of birth, as the saved
-// activations of a network want it.
+// gaps; items alive when most bytes are in use have no slack and go before others; what outlives a
+// quarter of the program goes down in order of birth, as the saved activations of a network want.
 std::vector<Order> greedy_orders(std::span<const Item> items) {
   Order order(items.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -109,7 +142,14 @@ std::vector<Order> greedy_orders(std::span<const Item> items) {
     return items[a].size != items[b].size ? items[a].size > items[b].size : life(a) > life(b);
   };
   const std::int64_t long_life = horizon(items) / 4;
+  const std::vector<std::int64_t> pressure = pressures(items);
   return {
+      sorted([&](std::uint32_t a, std::uint32_t b) {
+        return pressure[a] != pressure[b] ? pressure[a] > pressure[b] : life(a) > life(b);
+      }),
+      sorted([&](std::uint32_t a, std::uint32_t b) {
+        return pressure[a] != pressure[b] ? pressure[a] > pressure[b] : by_size(a, b);
+      }),
       sorted([&](std::uint32_t a, std::uint32_t b) { return life(a) > life(b); }),
       sorted(by_size),
       sorted([&](std::uint32_t a, std::uint32_t b) {
@@ -180,15 +220,8 @@ void perturb(std::span<const Item> items,
 }  // namespace
 
 Bytes max_live(std::span<const Item> items) {
-  std::vector<std::int64_t> change(static_cast<std::size_t>(horizon(items)) + 2, 0);
-  for (const Item& item : items) {
-    change[static_cast<std::size_t>(item.first)] += item.size.count();
-    change[static_cast<std::size_t>(item.last) + 1] -= item.size.count();
-  }
-  std::int64_t live = 0;
-  std::int64_t most = 0;
-  for (const std::int64_t delta : change) most = std::max(most, live += delta);
-  return Bytes(most);
+  const std::vector<std::int64_t> live = live_bytes(items);
+  return Bytes(*std::max_element(live.begin(), live.end()));
 }
 
 Packing pack(std::span<const Item> items, std::int64_t work) {

@@ -13,7 +13,7 @@ using graph::Node;
 using graph::Phase;
 
 // A fleeting value stays if its next use is at most this many nodes away.
-constexpr std::int32_t kNear = 4;
+constexpr std::int32_t kNear = 2;
 
 bool in_forward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
 
