@@ -76,15 +76,28 @@ std::unique_ptr<BoundKernel> bind_select(const Where&,
   return std::make_unique<PlannedKernel<Plan>>("select", run, std::move(plan));
 }
 
-void run_reference(const Where&, const Signature& types, const Run& run) {
-  const auto loops = merged_loops<3>(types.out[0], {types.in[0], types.in[1], types.in[2]});
-  core::visit(types.out[0].dtype, [&](auto tag) {
+struct ReferencePlan {
+  core::DType dtype = core::DType::kFloat32;
+  std::vector<Loop<3>> loops;
+};
+
+void run_reference(const ReferencePlan& plan, const Run& run) {
+  core::visit(plan.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* to = run.output<T>(0);
-    for_each_element(loops, [&](const std::array<std::int64_t, 3>& at) {
+    for_each_element<3>(plan.loops, [&](const std::array<std::int64_t, 3>& at) {
       *to++ = run.input<bool>(0)[at[0]] ? run.input<T>(1)[at[1]] : run.input<T>(2)[at[2]];
     });
   });
+}
+
+std::unique_ptr<BoundKernel> bind_reference(const Where&,
+                                            const Signature& types,
+                                            const core::Machine&) {
+  return std::make_unique<PlannedKernel<ReferencePlan>>(
+      "reference", run_reference,
+      ReferencePlan{types.out[0].dtype,
+                    merged_loops<3>(types.out[0], {types.in[0], types.in[1], types.in[2]})});
 }
 
 std::vector<ValueId> read_onnx(OnnxNode& node) {
@@ -109,7 +122,7 @@ const OpDef& where_op() {
       .onnx = {{.type = "Where", .read = read_onnx}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "select", .bind = bind_select},
-                  {.name = "reference", .run = run_reference}},
+                  {.name = "reference", .bind = bind_reference}},
   }};
   return op;
 }
