@@ -32,19 +32,20 @@ class Id {
   std::int32_t value_ = -1;
 };
 
-// A vector indexed by one kind of Id.
-template <class IdType, class T>
+// A vector indexed by one kind of Id. With a std::deque for storage, references to items stay valid
+// while others are appended.
+template <class IdType, class T, class Storage = std::vector<T>>
 class IdVector {
  public:
   IdVector() = default;
   explicit IdVector(std::size_t size, const T& fill = T()) : items_(size, fill) {}
 
-  typename std::vector<T>::reference operator[](IdType id) {
+  typename Storage::reference operator[](IdType id) {
     LT_ASSERT(id.valid() && id.index() < items_.size());
     return items_[id.index()];
   }
 
-  typename std::vector<T>::const_reference operator[](IdType id) const {
+  typename Storage::const_reference operator[](IdType id) const {
     LT_ASSERT(id.valid() && id.index() < items_.size());
     return items_[id.index()];
   }
@@ -66,7 +67,7 @@ class IdVector {
   auto end() const { return items_.end(); }
 
  private:
-  std::vector<T> items_;
+  Storage items_;
 };
 
 }  // namespace lowtide::core

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,7 +75,8 @@ struct Node {
   Phase phase = Phase::kForward;
 };
 
-// A value type: cheap to copy for small networks, no pointers into it survive a mutation. Nodes
+// A value type: cheap to copy for small networks, references to values stay valid while
+// values are appended, references to nodes do not. Nodes
 // stand in an order in which every input is produced before it is read.
 class Graph {
  public:
@@ -104,7 +106,8 @@ class Graph {
   void keep_nodes(const std::vector<NodeId>& order);
 
  private:
-  core::IdVector<ValueId, Value> values_;
+  // Rules hold references to types while they add nodes, so values never move.
+  core::IdVector<ValueId, Value, std::deque<Value>> values_;
   core::IdVector<NodeId, Node> nodes_;
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
