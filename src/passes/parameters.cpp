@@ -79,7 +79,13 @@ class ReadingFinder {
         if (slot == Slot::kElementwise && computed_beside) reading.elementwise = true;
         if (slot && reading.by.empty()) reading.by = node.op->name();
       }
-      if (!computed_beside && node.inputs.size() == 1) merge(reading, find(node.outputs[0]));
+      // Rearranged only: alone, or picked from by fixed indices.
+      const bool rearranged =
+          !computed_beside &&
+          std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId other) {
+            return other == value || !core::is_float(graph_.type(other).dtype);
+          });
+      if (rearranged) merge(reading, find(node.outputs[0]));
     }
     return reading;
   }
