@@ -1,0 +1,150 @@
+// Help and wrong usage.
+#include <gtest/gtest.h>
+
+#include "e2e/scene.h"
+
+namespace lowtide::e2e {
+namespace {
+
+struct Help {
+  std::string command;
+  Words options;
+};
+
+class HelpText : public testing::TestWithParam<Help> {};
+
+TEST_P(HelpText, NamesEveryOption) {
+  const Outcome outcome = lowtide({GetParam().command, "--help"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const std::string& option : GetParam().options) {
+    EXPECT_NE(outcome.out.find(option), std::string::npos) << option << "\n" << outcome.out;
+  }
+}
+
+const Words kTraining = {"--data",
+                         "--label",
+                         "--batch",
+                         "--epochs",
+                         "--steps",
+                         "--shuffle",
+                         "--no-shuffle",
+                         "--seed",
+                         "--drop-last",
+                         "--loss",
+                         "--ignore-index",
+                         "--optimizer",
+                         "--label-smoothing",
+                         "--class-weights",
+                         "--lr",
+                         "--momentum",
+                         "--nesterov",
+                         "--weight-decay",
+                         "--betas",
+                         "--eps",
+                         "--no-decay",
+                         "--freeze",
+                         "--clip-norm",
+                         "--schedule",
+                         "--warmup",
+                         "--min-lr",
+                         "--step-size",
+                         "--gamma",
+                         "--train",
+                         "--budget",
+                         "--micro-batch",
+                         "--policy",
+                         "--threads",
+                         "--isa",
+                         "--json",
+                         "--shape",
+                         "--output",
+                         "--running-stats"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands,
+    HelpText,
+    testing::Values(Help{"zoo",
+                         {"--depth", "--width", "--blocks", "--classes", "--channels", "--size",
+                          "--seed", "--out", "mlp", "lenet", "resnet", "wrn"}},
+                    Help{"inspect", {"--batch", "--shape", "--json"}},
+                    Help{"plan", kTraining + Words{"--out"}},
+                    Help{"train", kTraining + Words{"--out", "--log"}},
+                    Help{"eval", {"--data", "--label", "--budget", "--loss", "--json"}},
+                    Help{"run", {"--input", "--out", "--budget", "--json"}}),
+    [](const auto& instance) { return instance.param.command; });
+
+TEST(Usage, TheProgramListsItsCommandsAndItsVersion) {
+  const Outcome help = lowtide({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* const command : {"zoo", "inspect", "plan", "train", "eval", "run"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
+  }
+  const Outcome version = lowtide({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_EQ(version.out.rfind("lowtide ", 0), 0U) << version.out;
+}
+
+TEST(Usage, WrongUseIsExitCodeTwo) {
+  const Words training = {"train", "m.onnx", "--data", "d.npz"};
+  const std::vector<Words> wrong = {
+      {},
+      {"trian"},
+      {"train"},
+      {"train", "m.onnx"},
+      training + Words{"--no-such-option"},
+      training + Words{"--lr", "fast"},
+      training + Words{"--budget", "12 parsecs"},
+      training + Words{"--budget", "-5MB"},
+      training + Words{"--epochs", "2", "--steps", "10"},
+      training + Words{"--optimizer", "lion"},
+      training + Words{"--policy", "hope"},
+      training + Words{"--isa", "sse"},
+      training + Words{"--batch", "0"},
+      {"zoo", "transformer", "-o", "m.onnx"},
+      {"zoo", "mlp"},
+  };
+  for (const Words& arguments : wrong) {
+    const Outcome outcome = lowtide(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(arguments) << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err, "");
+  }
+}
+
+// Standard output carries one JSON object and nothing else.
+TEST(Usage, JsonIsAloneOnStandardOutput) {
+  const Scene scene;
+  const std::string model = scene.small_network();
+  const std::string data = scene.images();
+  support::write_npy(scene / "x.npy", core::Shape{1, 1, 4, 4}, std::vector<float>(16));
+  const std::vector<std::pair<Words, Words>> commands = {
+      {{"inspect", model}, {"opset", "ops", "tensors", "parameters", "training_bytes"}},
+      {{"plan", model, "--data", data},
+       {"fits", "smallest_feasible_bytes", "planning_seconds", "costs", "policy", "kept"}},
+      {{"train", model, "--data", data},
+       {"steps", "loss", "metrics", "step_seconds", "budget_bytes", "arena_bytes", "runtime_bytes",
+        "peak_rss_bytes", "micro_batch", "plan", "output"}},
+      {{"eval", model, "--data", data}, {"loss", "metrics", "samples"}},
+      {{"run", model, "--input", "input=" + (scene / "x.npy")}, {"outputs"}},
+  };
+  for (const auto& [arguments, keys] : commands) {
+    const Outcome outcome = lowtide(arguments + Words{"--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json json = Json::parse(outcome.out);
+    for (const std::string& key : keys) EXPECT_TRUE(json.contains(key)) << key << outcome.out;
+  }
+}
+
+TEST(Usage, APlanThatDoesNotFitIsAnAnswerWithExitCodeOne) {
+  const Scene scene;
+  const Outcome outcome = lowtide(
+      {"plan", scene.small_network(), "--data", scene.images(), "--budget", "1MiB", "--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  const Json json = Json::parse(outcome.out);
+  EXPECT_FALSE(json.at("fits").get<bool>());
+  EXPECT_GT(json.at("smallest_feasible_bytes").get<std::int64_t>(), 1 << 20);
+}
+
+}  // namespace
+}  // namespace lowtide::e2e
