@@ -165,7 +165,14 @@ void Loader::fill(Slot& slot) {
     const Field& field = dataset_.fields()[targets_[i].field];
     const std::span<std::byte> out =
         std::span(slot.arrays[i]).first(samples.size() * target_bytes(field, targets_[i].dtype));
-    fill_array(targets_[i], samples, out);
+    try {
+      fill_array(targets_[i], samples, out);
+    } catch (const Error& error) {
+      // What fails in reading names its file already.
+      const bool contents =
+          error.code() == ErrorCode::kNumeric || error.code() == ErrorCode::kInvalidArgument;
+      throw contents ? error.within(dataset_.name()) : error;
+    }
     slot.batch.arrays[i] = out;
   }
   slot.batch.epoch = epoch_;
