@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/elementwise-inl.h"
+#include "kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

@@ -14,7 +14,7 @@
 // After highway.h: once for each instruction set.
 #include <hwy/contrib/math/math-inl.h>
 
-#include "kernels/simd/elementwise-inl.h"
+#include "kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

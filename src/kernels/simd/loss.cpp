@@ -12,49 +12,12 @@
 // After highway.h: its own order.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-// Loads x[0, count) and fills the other lanes; never touches memory past it.
-HWY_ATTR V load_part(const float* x, std::int64_t count, float fill) {
-  const D d;
-  HWY_ALIGN float lanes[hn::MaxLanes(D())];
-  std::fill(std::begin(lanes), std::end(lanes), fill);
-  std::copy_n(x, count, lanes);
-  return hn::Load(d, lanes);
-}
-
-HWY_ATTR void store_part(V v, float* y, std::int64_t count) {
-  const D d;
-  HWY_ALIGN float lanes[hn::MaxLanes(D())];
-  hn::Store(v, d, lanes);
-  std::copy_n(lanes, count, y);
-}
-
-// Calls f(vector, i, lanes used) over x[0, n); the last, partial vector is filled up with `fill`.
-template <class F>
-HWY_ATTR void for_each_vector(const float* x, std::int64_t n, float fill, F&& f) {
-  const D d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(hn::LoadU(d, x + i), i, lanes);
-  if (i < n) f(load_part(x + i, n - i, fill), i, n - i);
-}
-
-HWY_ATTR void store(V v, float* y, std::int64_t count) {
-  const D d;
-  if (count == static_cast<std::int64_t>(hn::Lanes(d))) {
-    hn::StoreU(v, d, y);
-  } else {
-    store_part(v, y, count);
-  }
-}
 
 HWY_ATTR double sum_of(V v) {
   const D d;
@@ -107,8 +70,7 @@ HWY_ATTR double RowSmoothed(const CrossEntropyRows& rows,
                         sum = hn::Add(sum, hn::IfThenElseZero(used, term));
                       } else {
                         const float* const w = rows.weights + first + i;
-                        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-                        const V weight = count == lanes ? hn::LoadU(d, w) : load_part(w, count, 0);
+                        const V weight = load(w, count);
                         const auto used = hn::FirstN(d, static_cast<std::size_t>(count));
                         sum = hn::Add(sum, hn::IfThenElseZero(used, hn::Mul(weight, term)));
                       }
@@ -184,8 +146,7 @@ HWY_ATTR void CrossEntropyGradient(const CrossEntropyRows& rows,
       V take = each;
       if (rows.weights != nullptr) {
         const float* const w = rows.weights + i;
-        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-        take = hn::Mul(each, count == lanes ? hn::LoadU(d, w) : load_part(w, count, 0));
+        take = hn::Mul(each, load(w, count));
       }
       store(hn::MulSub(e, scale, take), y + i, count);
     });
@@ -216,7 +177,7 @@ HWY_ATTR double PairLossSum(PairLoss loss, const float* z, const float* t, std::
                         sum = hn::Add(sum, pair_loss(loss, v, hn::LoadU(d, target)));
                       } else {
                         const auto used = hn::FirstN(d, static_cast<std::size_t>(count));
-                        const V last = pair_loss(loss, v, load_part(target, count, 0));
+                        const V last = pair_loss(loss, v, load(target, count));
                         sum = hn::Add(sum, hn::IfThenElseZero(used, last));
                       }
                     });
@@ -232,8 +193,7 @@ HWY_ATTR void PairLossGradient(
   const bool squared = loss == PairLoss::kSquaredError;
   const V scale = hn::Set(d, squared ? 2 * factor : factor);
   for_each_vector(z, n, 0, [&](V v, std::int64_t i, std::int64_t count) HWY_ATTR {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const V target = count == lanes ? hn::LoadU(d, t + i) : load_part(t + i, count, 0);
+    const V target = load(t + i, count);
     V guess = v;
     if (!squared) {
       // The sigmoid from exp(-|z|), which cannot overflow.

@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 #ifndef LOWTIDE_KERNELS_SIMD_POOL_SHARED
 #define LOWTIDE_KERNELS_SIMD_POOL_SHARED
 namespace lowtide::kernels {
@@ -37,27 +39,8 @@ inline float mean_scale(const WindowAxes& axes, const Place3& window, Divisor di
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
 using DI = hn::RebindToSigned<D>;
 using VI = hn::Vec<DI>;
-
-HWY_INLINE V load(const float* x, std::int64_t count) {
-  const D d;
-  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, x);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
-}
-
-HWY_INLINE void store(V v, float* y, std::int64_t count) {
-  const D d;
-  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) {
-    hn::StoreU(v, d, y);
-  } else {
-    hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
-  }
-}
 
 // The lanes in which v replaces the largest so far.
 HWY_INLINE hn::Mask<D> beats(V v, V best) { return hn::Or(hn::Gt(v, best), hn::IsNaN(v)); }

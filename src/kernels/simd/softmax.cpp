@@ -11,36 +11,11 @@
 // After highway.h: its own order.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-// Calls f(vector) over x[0, n); the last, partial vector is filled up with `fill`.
-template <class F>
-HWY_ATTR void for_each_vector(const float* x, std::int64_t n, float fill, F&& f) {
-  const D d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(hn::LoadU(d, x + i), i, lanes);
-  if (i < n) {
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
-    f(hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + i), hn::Set(d, fill)), i, n - i);
-  }
-}
-
-HWY_ATTR void store(V v, float* y, std::int64_t count) {
-  const D d;
-  if (count == static_cast<std::int64_t>(hn::Lanes(d))) {
-    hn::StoreU(v, d, y);
-  } else {
-    hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
-  }
-}
-
 HWY_ATTR void SoftmaxRow(const float* x, float* y, std::int64_t n, bool log) {
   const D d;
   V high = hn::Set(d, -INFINITY);
@@ -50,8 +25,8 @@ HWY_ATTR void SoftmaxRow(const float* x, float* y, std::int64_t n, bool log) {
   V total = hn::Zero(d);
   for_each_vector(x, n, -INFINITY, [&](V v, std::int64_t i, std::int64_t count) HWY_ATTR {
     const V e = hn::Exp(d, hn::Sub(v, max));
-    total = hn::Add(total, hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)), e,
-                                          hn::Zero(d)));
+    total = hn::Add(total,
+                    hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)), e, hn::Zero(d)));
     if (!log) store(e, y + i, count);
   });
   const float sum = hn::GetLane(hn::SumOfLanes(d, total));
@@ -68,23 +43,21 @@ HWY_ATTR void SoftmaxRow(const float* x, float* y, std::int64_t n, bool log) {
   }
 }
 
-HWY_ATTR void SoftmaxRowGradient(const float* y, const float* dy, float* dx, std::int64_t n,
-                                 bool log) {
+HWY_ATTR void SoftmaxRowGradient(
+    const float* y, const float* dy, float* dx, std::int64_t n, bool log) {
   const D d;
   V total = hn::Zero(d);
   for_each_vector(dy, n, 0, [&](V g, std::int64_t i, std::int64_t count) HWY_ATTR {
     if (log) {
       total = hn::Add(total, g);
     } else {
-      const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
-      total = hn::MulAdd(g, hn::MaskedLoad(mask, d, y + i), total);
+      total = hn::MulAdd(g, load(y + i, count), total);
     }
   });
   const V sum = hn::SumOfLanes(d, total);
   for_each_vector(dy, n, 0, [&](V g, std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V v = hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, y + i);
-    const V result =
-        log ? hn::NegMulAdd(hn::Exp(d, v), sum, g) : hn::Mul(v, hn::Sub(g, sum));
+    const V v = load(y + i, count);
+    const V result = log ? hn::NegMulAdd(hn::Exp(d, v), sum, g) : hn::Mul(v, hn::Sub(g, sum));
     store(result, dx + i, count);
   });
 }
@@ -112,8 +85,8 @@ void softmax_rows(const float* x, float* y, std::int64_t rows, std::int64_t n, b
   });
 }
 
-void softmax_rows_gradient(const float* y, const float* dy, float* dx, std::int64_t rows,
-                           std::int64_t n, bool log) {
+void softmax_rows_gradient(
+    const float* y, const float* dy, float* dx, std::int64_t rows, std::int64_t n, bool log) {
   if (n == 0) return;
   core::parallel_for(rows, kElementsPerThread / n + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -1,9 +1,9 @@
 // Vectors of floats that touch no byte past an array's end, once for each instruction set.
-#if defined(LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
-#undef LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
+#if defined(LOWTIDE_KERNELS_SIMD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LOWTIDE_KERNELS_SIMD_VECTORS_INL_H_
+#undef LOWTIDE_KERNELS_SIMD_VECTORS_INL_H_
 #else
-#define LOWTIDE_KERNELS_SIMD_ELEMENTWISE_INL_H_
+#define LOWTIDE_KERNELS_SIMD_VECTORS_INL_H_
 #endif
 
 #include <cstdint>
@@ -44,6 +44,31 @@ HWY_INLINE void store_some(V v, float* y, std::int64_t count) {
 #else
   hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
 #endif
+}
+
+// The first `count` (at most a vector's lanes) floats at x, the other lanes 0; and back.
+HWY_INLINE V load(const float* x, std::int64_t count) {
+  return count >= lanes() ? hn::LoadU(D(), x) : load_some(x, count);
+}
+
+HWY_INLINE void store(V v, float* y, std::int64_t count) {
+  if (count >= lanes()) {
+    hn::StoreU(v, D(), y);
+  } else {
+    store_some(v, y, count);
+  }
+}
+
+// Calls f(vector, i, lanes used) over x[0, n); the last, partial vector is filled up with `fill`.
+template <class F>
+HWY_ATTR void for_each_vector(const float* x, std::int64_t n, float fill, F&& f) {
+  const D d;
+  std::int64_t i = 0;
+  for (; i + lanes() <= n; i += lanes()) f(hn::LoadU(d, x + i), i, lanes());
+  if (i < n) {
+    const auto used = hn::FirstN(d, static_cast<std::size_t>(n - i));
+    f(hn::IfThenElse(used, load_some(x + i, n - i), hn::Set(d, fill)), i, n - i);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
