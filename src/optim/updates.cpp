@@ -130,9 +130,9 @@ Updates add_updates(GraphBuilder& b,
   return {.scalars = step.scalars(), .grad_norm = norm.norm};
 }
 
-std::vector<float> scalars_for(const OptimizerSettings& settings, double lr, std::int64_t step) {
+Scalars scalars_for(const OptimizerSettings& settings, double lr, std::int64_t step) {
   LT_CHECK(step >= 1, "optimizer steps count from 1");
-  std::vector<float> scalars(static_cast<std::size_t>(ops::kUpdateScalars));
+  Scalars scalars{};
   const auto set = [&](ops::UpdateScalar which, double value) {
     scalars[static_cast<std::size_t>(which)] = static_cast<float>(value);
   };

@@ -1,6 +1,7 @@
 // Optimizers as graph nodes: state values, norms and one update node for each parameter.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "lowtide/optimizer.h"
 
 #include "graph/builder.h"
+#include "ops/update/update.h"
 
 namespace lowtide::optim {
 
@@ -34,7 +36,8 @@ Updates add_updates(graph::GraphBuilder& b,
                     const OptimizerSettings& settings);
 
 // What "lowtide/scalars" holds in the optimizer step of that number, counted from 1.
-std::vector<float> scalars_for(const OptimizerSettings& settings, double lr, std::int64_t step);
+using Scalars = std::array<float, static_cast<std::size_t>(ops::kUpdateScalars)>;
+Scalars scalars_for(const OptimizerSettings& settings, double lr, std::int64_t step);
 
 // For batches that run in parts: adds the gradients of a part to state values, from which
 // add_updates() takes them in a graph of its own, run once after the last part.

@@ -143,7 +143,7 @@ void TrainingRun::prepare() {
 }
 
 void TrainingRun::write_scalars(const Unit& unit, double lr) {
-  const std::vector<float> scalars = optim::scalars_for(settings_.optimizer, lr, steps_done_ + 1);
+  const optim::Scalars scalars = optim::scalars_for(settings_.optimizer, lr, steps_done_ + 1);
   const std::span<std::byte> place = unit.program->bytes(unit.pass.scalars);
   LT_CHECK(place.size() == scalars.size() * sizeof(float), "the optimizer's scalars");
   std::memcpy(place.data(), scalars.data(), place.size());

@@ -32,6 +32,11 @@ ConstantTensor vector_of(const Floats& numbers) {
   return tensor(numbers, {static_cast<std::int64_t>(numbers.size())});
 }
 
+Floats scalars_of(const OptimizerSettings& settings, double lr, std::int64_t step) {
+  const Scalars scalars = scalars_for(settings, lr, step);
+  return {scalars.begin(), scalars.end()};
+}
+
 Floats floats(const ConstantTensor& t) {
   return {t.data<float>(), t.data<float>() + t.type.shape.elements()};
 }
@@ -79,7 +84,7 @@ struct Net {
     std::int64_t step = 0;
     for (const Floats& g : gradients) {
       runner.set(gradient, vector_of(g));
-      runner.set(updates.scalars, vector_of(scalars_for(settings_of_step, lr, ++step)));
+      runner.set(updates.scalars, vector_of(scalars_of(settings_of_step, lr, ++step)));
       runner.run();
       history.push_back(runner.state(w));
       norm = runner.value(updates.grad_norm)[0];
@@ -160,7 +165,7 @@ TEST(AdamW, DecaysApartFromTheGradient) {
 
 TEST(AdamW, ScalarsOfALateStepApplyOnResume) {
   const OptimizerSettings settings{.kind = OptimizerKind::kAdamW};
-  const std::vector<float> scalars = scalars_for(settings, 0.5, 1000);
+  const Scalars scalars = scalars_for(settings, 0.5, 1000);
   EXPECT_FLOAT_EQ(scalars[0], 0.5F);
   EXPECT_NEAR(scalars[1], 1.0, 1e-7);
   EXPECT_NEAR(scalars[2], 1.5815, 1e-4);  // 1 / (1 - .999^1000)
@@ -218,7 +223,7 @@ TEST(Accumulation, ClipsTheFinishedSum) {
   Runner step(finish);
   parts.set(accumulation.sums[0], vector_of({NAN, NAN}));  // what the last batch left behind
   step.set(summed.parameter, vector_of({0, 0}));
-  step.set(updates.scalars, vector_of(scalars_for(settings, 1, 1)));
+  step.set(updates.scalars, vector_of(scalars_of(settings, 1, 1)));
   for (int batch = 1; batch <= 2; ++batch) {
     parts.set(trained.gradient, vector_of({1.5F, 2}));
     parts.set(accumulation.first, tensor({1}, {}));

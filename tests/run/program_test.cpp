@@ -74,7 +74,8 @@ class TrainingGraph {
     return {{images_, tensor(Shape{4, 3, 8, 8}, wave<float>(4 * 3 * 64))},
             {labels_, tensor(Shape{4}, std::vector<std::int64_t>{4, 0, 2, 1})},
             {normalizer_, tensor(Shape{}, std::vector<float>{0.25F})},
-            {scalars_, tensor(graph.type(scalars_).shape, scalar_values_)}};
+            {scalars_, tensor(graph.type(scalars_).shape,
+                              std::vector<float>(scalar_values_.begin(), scalar_values_.end()))}};
   }
 
   Graph graph;
@@ -105,7 +106,7 @@ class TrainingGraph {
   ValueId labels_;
   ValueId normalizer_;
   ValueId scalars_;
-  std::vector<float> scalar_values_;
+  optim::Scalars scalar_values_{};
   std::vector<ValueId> parameters_;
 };
 

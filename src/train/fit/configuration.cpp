@@ -35,6 +35,7 @@ Configuration Configuration::for_training(const Recipe& recipe,
     result.update_ = result.units_.size();
     result.add_unit(build_update(result.units_.front().pass, settings), recipe.machine);
   }
+  for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
   result.start_planning(plan::parse_policy(settings.memory.policy));
   return result;
 }
@@ -48,6 +49,7 @@ Configuration Configuration::for_evaluation(const Recipe& recipe,
   for (const std::int64_t size : batch_sizes) {
     result.add_unit(build_evaluation_pass(recipe, size), recipe.machine);
   }
+  for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
   result.start_planning(policy);
   return result;
 }
@@ -70,7 +72,13 @@ void Configuration::start_planning(plan::Policy policy) {
   }
 }
 
-std::vector<Portion> Configuration::portions(std::int64_t samples) const {
+const std::vector<Portion>& Configuration::portions(std::int64_t samples) const {
+  const auto found = portions_.find(samples);
+  LT_CHECK(found != portions_.end(), "no program for a batch of this size");
+  return found->second;
+}
+
+std::vector<Portion> Configuration::cut(std::int64_t samples) const {
   const auto unit_for = [&](std::int64_t size) {
     const auto found = std::find_if(units_.begin(), units_.end(),
                                     [&](const Unit& unit) { return unit.pass.samples == size; });

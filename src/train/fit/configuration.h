@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,7 +54,7 @@ class Configuration {
   // The unit that updates after accumulation.
   [[nodiscard]] const Unit& update() const { return units_[*update_]; }
   // How a batch of that many samples is cut; it must be one of the batch sizes.
-  [[nodiscard]] std::vector<Portion> portions(std::int64_t samples) const;
+  [[nodiscard]] const std::vector<Portion>& portions(std::int64_t samples) const;
 
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] std::size_t kernel_count() const;
@@ -74,12 +75,14 @@ class Configuration {
  private:
   void add_unit(PassGraph pass, const core::Machine& machine);
   void start_planning(plan::Policy policy);
+  [[nodiscard]] std::vector<Portion> cut(std::int64_t samples) const;
   [[nodiscard]] double total(double plan::Plan::*seconds) const;
 
   std::int64_t batch_ = 0;
   std::int64_t micro_batch_ = 0;
   StateLayout state_;
   std::vector<Unit> units_;
+  std::map<std::int64_t, std::vector<Portion>> portions_;  // by batch size
   std::optional<std::size_t> update_;
 };
 

@@ -88,8 +88,10 @@ void StateLayout::load(std::byte* arena) const {
         file = files.emplace(entry.content.file, core::File::open(entry.content.file)).first;
       }
       file->second.read_at(Bytes(entry.content.offset), {place, size});
-      check_finite(entry.name, entry.type, place);
+    } else {
+      continue;
     }
+    if (graph::is_state(entry.role)) check_finite(entry.name, entry.type, place);
   }
 }
 
