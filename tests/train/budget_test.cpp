@@ -1,0 +1,46 @@
+// How a budget divides: what the process needs beside the arena.
+#include "train/fit/budget.h"
+
+#include <gtest/gtest.h>
+
+#include "memory/resident.h"
+
+namespace lowtide::train {
+namespace {
+
+TEST(RuntimeAllowance, IsWholeMebibytesAndGrowsWithEveryNeed) {
+  const RuntimeNeeds base{.kernels = 40, .nodes = 100, .buffers = Bytes(1000), .threads = 2};
+  const Bytes allowance = runtime_allowance(base);
+  EXPECT_EQ(allowance, allowance.rounded_up(1_MiB));
+  EXPECT_EQ(allowance, runtime_allowance(base));
+  RuntimeNeeds more = base;
+  more.kernels = 400;
+  EXPECT_GT(runtime_allowance(more), allowance);
+  more = base;
+  more.nodes = 10000;
+  EXPECT_GT(runtime_allowance(more), allowance);
+  more = base;
+  more.threads = 32;
+  EXPECT_GT(runtime_allowance(more), allowance);
+  more = base;
+  more.buffers = base.buffers + 10_MiB;
+  EXPECT_EQ(runtime_allowance(more), allowance + 10_MiB);
+}
+
+TEST(SettleRuntime, CountsWhatTheProcessReallyUses) {
+  const RuntimeNeeds few{.kernels = 1, .nodes = 1};
+  EXPECT_GE(settle_runtime(few), runtime_allowance(few));
+  const Bytes large = runtime_allowance(few) + 64_MiB;
+  const std::vector<char> ballast(static_cast<std::size_t>(large.count()), 'x');
+  EXPECT_GE(settle_runtime(few), large);
+  EXPECT_EQ(ballast[static_cast<std::size_t>(large.count()) / 2], 'x');
+}
+
+TEST(SettleBudget, IsWhatWasAskedForOrWhatIsThere) {
+  EXPECT_EQ(settle_budget(123_MiB), 123_MiB);
+  EXPECT_EQ(settle_budget(std::nullopt), memory::memory_limit());
+  EXPECT_GT(settle_budget(std::nullopt), 1_MiB);
+}
+
+}  // namespace
+}  // namespace lowtide::train
