@@ -206,11 +206,16 @@ PadMode read_mode(const OnnxNode& node) {
   throw fail(ErrorCode::kUnsupported, "Pad with mode '{}'", mode);
 }
 
-double read_value(const OnnxNode& node) {
+// The value has the data's dtype.
+double read_value(OnnxNode& node) {
   if (node.has("value")) return static_cast<double>(node.real("value", 0));
   if (!node.input(2).valid()) return 0;
-  const auto value = node.constant_reals(2);
-  return value && !value->empty() ? value->front() : 0;
+  if (core::is_float(node.builder().type(node.input(2)).dtype)) {
+    const auto value = node.constant_reals(2);
+    return value && !value->empty() ? value->front() : 0;
+  }
+  const auto value = node.constant_integers(2);
+  return value && !value->empty() ? static_cast<double>(value->front()) : 0;
 }
 
 // Before opset 11 pads and value are attributes, from then on inputs; opset 18 adds axes.
