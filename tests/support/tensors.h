@@ -12,9 +12,12 @@ namespace lowtide::support {
 template <class T>
 graph::ConstantTensor tensor(const core::Shape& shape, const std::vector<T>& elements) {
   const auto* const first = reinterpret_cast<const std::byte*>(elements.data());
-  return {
-      {core::dtype_of<T>(), shape, core::Layout::kPlain},
-      std::make_shared<const std::vector<std::byte>>(first, first + elements.size() * sizeof(T))};
+  graph::ConstantTensor result;
+  result.type.dtype = core::dtype_of<T>();
+  result.type.shape = shape;
+  result.bytes =
+      std::make_shared<const std::vector<std::byte>>(first, first + elements.size() * sizeof(T));
+  return result;
 }
 
 template <class T>
