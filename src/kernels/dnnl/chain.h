@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -85,13 +87,15 @@ class Chain final : public Computation {
 };
 
 // Calls build(), which returns a Computation or null, and turns oneDNN's errors into ours: null
-// where it has no implementation.
+// where it does not take the shape (negative padding, for one) or has no implementation.
 template <class F>
 std::unique_ptr<Computation> prepared(F&& build) {
   try {
     return build();
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_unimplemented) return nullptr;
+    if (error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments) {
+      return nullptr;
+    }
     throw core::fail(ErrorCode::kUnsupported, "oneDNN: {}", error.message);
   }
 }

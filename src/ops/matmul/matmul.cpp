@@ -116,7 +116,10 @@ InputGradients gradient(const MatMul& a, GradientContext& g) {
   const ValueId dy = to_plain(g.builder(), g.out_gradient(0));
   InputGradients result(g.input_count());
   if (g.needs(1)) result[1] = right_gradient(a, g, dy);
-  if (a.bias && g.needs(2)) result[2] = sum_to(g.builder(), dy, g.type(g.in(2)).shape);
+  if (a.bias && g.needs(2)) {
+    const Shape row = g.type(g.in(2)).shape;  // a copy: new nodes move the graph's values
+    result[2] = sum_to(g.builder(), dy, row);
+  }
   if (g.needs(0)) result[0] = left_gradient(a, g, dy);
   return result;
 }
