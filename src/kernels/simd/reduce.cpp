@@ -18,6 +18,8 @@ namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 // x86's minimum and maximum return the second operand where either is NaN.
 template <class Vector>
 HWY_INLINE Vector nan_of_either(Vector a, Vector b, Vector otherwise) {
@@ -29,6 +31,10 @@ struct SumOf {
   static HWY_INLINE Vector join(Vector a, Vector b) {
     return hn::Add(a, b);
   }
+  template <class Tag>
+  static HWY_INLINE double join_lanes(Tag d, hn::Vec<Tag> v) {
+    return hn::GetLane(hn::SumOfLanes(d, v));
+  }
   static HWY_INLINE double join_scalars(double a, double b) { return a + b; }
 };
 
@@ -36,6 +42,10 @@ struct MaxOf {
   template <class Vector>
   static HWY_INLINE Vector join(Vector a, Vector b) {
     return nan_of_either(a, b, hn::Max(a, b));
+  }
+  template <class Tag>
+  static HWY_INLINE double join_lanes(Tag d, hn::Vec<Tag> v) {
+    return hn::AllFalse(d, hn::IsNaN(v)) ? hn::GetLane(hn::MaxOfLanes(d, v)) : kNaN;
   }
   static HWY_INLINE double join_scalars(double a, double b) { return a >= b || a != a ? a : b; }
 };
@@ -45,74 +55,125 @@ struct MinOf {
   static HWY_INLINE Vector join(Vector a, Vector b) {
     return nan_of_either(a, b, hn::Min(a, b));
   }
+  template <class Tag>
+  static HWY_INLINE double join_lanes(Tag d, hn::Vec<Tag> v) {
+    return hn::AllFalse(d, hn::IsNaN(v)) ? hn::GetLane(hn::MinOfLanes(d, v)) : kNaN;
+  }
   static HWY_INLINE double join_scalars(double a, double b) { return a <= b || a != a ? a : b; }
 };
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <class F>
+void join_rows(
+    const float* x, std::int64_t rows, std::int64_t step, std::int64_t columns, double* total) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      total[j] = F::join_scalars(total[j], static_cast<double>(x[i * step + j]));
+    }
+  }
+}
+
+template <class F>
+void join_line(const float* x, std::int64_t n, double* total) {
+  for (std::int64_t i = 0; i < n; ++i) *total = F::join_scalars(*total, static_cast<double>(x[i]));
+}
+
+#else
+
+// Totals of one vector's lanes.
+using Doubles = hn::ScalableTag<double>;
+
+HWY_INLINE hn::Vec<Doubles> lower(V v) {
+  return hn::PromoteTo(Doubles(), hn::LowerHalf(hn::Half<D>(), v));
+}
+
+HWY_INLINE hn::Vec<Doubles> upper(V v) {
+  return hn::PromoteTo(Doubles(), hn::UpperHalf(hn::Half<D>(), v));
+}
 
 // Joins the lanes of v into total[0, lanes).
 template <class F>
 HWY_INLINE void join_into(V v, double* total) {
-#if HWY_TARGET == HWY_SCALAR
-  *total = F::join_scalars(*total, static_cast<double>(hn::GetLane(v)));
-#else
-  const hn::ScalableTag<double> dd;
-  const hn::Half<D> half;
-  const std::size_t n = hn::Lanes(dd);
-  const auto low = hn::PromoteTo(dd, hn::LowerHalf(half, v));
-  const auto high = hn::PromoteTo(dd, hn::UpperHalf(half, v));
-  hn::StoreU(F::join(hn::LoadU(dd, total), low), dd, total);
-  hn::StoreU(F::join(hn::LoadU(dd, total + n), high), dd, total + n);
-#endif
+  const Doubles d;
+  double* const second = total + hn::Lanes(d);
+  hn::StoreU(F::join(hn::LoadU(d, total), lower(v)), d, total);
+  hn::StoreU(F::join(hn::LoadU(d, second), upper(v)), d, second);
 }
 
-// Eight vectors, `step` floats apart, as a tree.
-template <class F>
-HWY_INLINE V join_eight(const float* x, std::int64_t step) {
-  const auto at = [&](std::int64_t i) HWY_ATTR { return hn::LoadU(D(), x + i * step); };
-  const V a = F::join(F::join(at(0), at(1)), F::join(at(2), at(3)));
-  const V b = F::join(F::join(at(4), at(5)), F::join(at(6), at(7)));
-  return F::join(a, b);
+// Eight rows of kTile vectors, joined in float as they lie in memory, odd and even rows apart.
+template <class F, std::int64_t kTile>
+HWY_INLINE void join_eight_rows(const float* x, std::int64_t step, double* total) {
+  V even[kTile];
+  V odd[kTile];
+  for (std::int64_t k = 0; k < kTile; ++k) even[k] = hn::LoadU(D(), x + k * lanes());
+  for (std::int64_t k = 0; k < kTile; ++k) odd[k] = hn::LoadU(D(), x + step + k * lanes());
+  for (int pair = 0; pair < 3; ++pair) {
+    x += 2 * step;
+    for (std::int64_t k = 0; k < kTile; ++k) {
+      even[k] = F::join(even[k], hn::LoadU(D(), x + k * lanes()));
+    }
+    for (std::int64_t k = 0; k < kTile; ++k) {
+      odd[k] = F::join(odd[k], hn::LoadU(D(), x + step + k * lanes()));
+    }
+  }
+  for (std::int64_t k = 0; k < kTile; ++k) {
+    join_into<F>(F::join(even[k], odd[k]), total + k * lanes());
+  }
 }
 
 // total[j] joined with x[i * step + j] for all rows i and columns j.
 template <class F>
 void join_rows(
     const float* x, std::int64_t rows, std::int64_t step, std::int64_t columns, double* total) {
+  const std::int64_t whole = columns - columns % lanes();
   std::int64_t row = 0;
   for (; row + 8 <= rows; row += 8) {
     const float* const from = x + row * step;
-    for (std::int64_t j = 0; j + lanes() <= columns; j += lanes()) {
-      join_into<F>(join_eight<F>(from + j, step), total + j);
+    std::int64_t j = 0;
+    for (; j + 4 * lanes() <= whole; j += 4 * lanes()) {
+      join_eight_rows<F, 4>(from + j, step, total + j);
     }
+    for (; j < whole; j += lanes()) join_eight_rows<F, 1>(from + j, step, total + j);
   }
   for (; row < rows; ++row) {
-    const float* const from = x + row * step;
-    for (std::int64_t j = 0; j + lanes() <= columns; j += lanes()) {
-      join_into<F>(hn::LoadU(D(), from + j), total + j);
+    for (std::int64_t j = 0; j < whole; j += lanes()) {
+      join_into<F>(hn::LoadU(D(), x + row * step + j), total + j);
     }
   }
-  for (std::int64_t j = columns - columns % lanes(); j < columns; ++j) {
+  for (std::int64_t j = whole; j < columns; ++j) {
     for (std::int64_t i = 0; i < rows; ++i) {
       total[j] = F::join_scalars(total[j], static_cast<double>(x[i * step + j]));
     }
   }
 }
 
-// *total joined with x[0, n).
+// *total joined with x[0, n): eight vectors at a time are joined in float, as a tree.
 template <class F>
 void join_line(const float* x, std::int64_t n, double* total) {
+  const std::int64_t whole = n - n % lanes();
   std::int64_t i = 0;
-  if (n >= lanes()) {
-    HWY_ALIGN double part[hn::MaxLanes(D())];
-    std::fill_n(part, lanes(), *total);
-    if constexpr (std::is_same_v<F, SumOf>) std::fill_n(part + 1, lanes() - 1, 0.0);
-    for (; i + 8 * lanes() <= n; i += 8 * lanes())
-      join_into<F>(join_eight<F>(x + i, lanes()), part);
-    for (; i + lanes() <= n; i += lanes()) join_into<F>(hn::LoadU(D(), x + i), part);
-    *total = part[0];
-    for (std::int64_t j = 1; j < lanes(); ++j) *total = F::join_scalars(*total, part[j]);
+  if (whole > 0) {
+    const auto at = [&](std::int64_t k) HWY_ATTR { return hn::LoadU(D(), x + i + k * lanes()); };
+    auto low = lower(at(0));
+    auto high = upper(at(0));
+    for (i = lanes(); i + 8 * lanes() <= n; i += 8 * lanes()) {
+      const V a = F::join(F::join(at(0), at(1)), F::join(at(2), at(3)));
+      const V b = F::join(F::join(at(4), at(5)), F::join(at(6), at(7)));
+      const V joined = F::join(a, b);
+      low = F::join(low, lower(joined));
+      high = F::join(high, upper(joined));
+    }
+    for (; i < whole; i += lanes()) {
+      low = F::join(low, lower(at(0)));
+      high = F::join(high, upper(at(0)));
+    }
+    *total = F::join_scalars(*total, F::join_lanes(Doubles(), F::join(low, high)));
   }
   for (; i < n; ++i) *total = F::join_scalars(*total, static_cast<double>(x[i]));
 }
+
+#endif  // HWY_SCALAR
 
 std::int64_t offset_of(std::int64_t index, const std::vector<ReduceLoop>& loops) {
   std::int64_t offset = 0;
