@@ -16,8 +16,8 @@
 #include "run/program.h"
 #include "train/fit/budget.h"
 #include "train/fit/plan_report.h"
-#include "train/prepare/recipe.h"
 #include "train/fit/state_layout.h"
+#include "train/prepare/recipe.h"
 
 namespace lowtide::serve {
 namespace {

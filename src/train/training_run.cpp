@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/text.h"
+#include "kernels/dnnl/engine.h"
 #include "memory/resident.h"
 #include "onnx/write.h"
 #include "optim/updates.h"
@@ -64,8 +65,8 @@ void TrainingRun::settle_steps() {
   loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_));
 }
 
-// From whole batches down to single samples, by halves; only what the user asked for, if he did,
-// and only whole batches where the file takes no others.
+// What the user asked for; or from single samples up to the whole batch, by doubling. Only whole
+// batches where the file takes no others or statistics must be those of the whole batch.
 std::vector<std::int64_t> TrainingRun::micro_batches() const {
   const std::int64_t asked = settings_.memory.micro_batch;
   if (asked < 0 || asked > recipe_.batch) {
@@ -73,11 +74,9 @@ std::vector<std::int64_t> TrainingRun::micro_batches() const {
                recipe_.batch);
   }
   if (asked > 0) return {asked};
-  if (!takes_any_batch(recipe_)) return {recipe_.batch};
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t size = recipe_.batch; size >= 1; size = size == 1 ? 0 : (size + 1) / 2) {
-    sizes.push_back(size);
-  }
+  std::vector<std::int64_t> sizes = {recipe_.batch};
+  if (recipe_.couples_samples || !takes_any_batch(recipe_)) return sizes;
+  while (sizes.front() > 1) sizes.insert(sizes.begin(), (sizes.front() + 1) / 2);
   return sizes;
 }
 
@@ -85,36 +84,38 @@ Bytes TrainingRun::runtime(const Configuration& configuration) const {
   return runtime_allowance(needs_of(configuration, loader_->buffer_bytes(), recipe_.machine));
 }
 
+void TrainingRun::configure(std::int64_t micro_batch) {
+  configuration_.reset();
+  kernels::forget_unused();
+  configuration_.emplace(
+      Configuration::for_training(recipe_, settings_, batch_sizes_, micro_batch));
+}
+
+// Looks at every size, so that the smallest feasible budget does not depend on the one asked for.
 void TrainingRun::choose_configuration() {
   std::optional<std::int64_t> best;
   double best_seconds = 0;
   std::optional<plan::Infeasible> obstacle;
   Bytes smallest;
   for (const std::int64_t size : micro_batches()) {
-    configuration_.reset();
-    configuration_.emplace(Configuration::for_training(recipe_, settings_, batch_sizes_, size));
+    configure(size);
     const Bytes other = runtime(*configuration_);
     const Bytes needed = (other + configuration_->smallest_arena()).rounded_up(Bytes(1 << 20));
     if (smallest == Bytes() || needed < smallest) smallest = needed;
     if (needed > report_.budget) {
       if (!obstacle || needed == smallest) obstacle = configuration_->fit(report_.budget - other);
-    } else {
-      LT_CHECK(!configuration_->fit(report_.budget - other), "what is large enough must fit");
-      const double seconds = configuration_->predicted_seconds();
-      if (!best || seconds < best_seconds) {
-        best = size;
-        best_seconds = seconds;
-      }
+      continue;
     }
-    // Smaller passes cannot be faster than one that recomputes nothing, and batch statistics must
-    // stay those of the whole batch.
-    const bool nothing_to_gain = best == size && configuration_->main().plan->recomputed == 0;
-    if (nothing_to_gain || configuration_->main().pass.couples_samples) break;
+    LT_CHECK(!configuration_->fit(report_.budget - other), "what is large enough must fit");
+    const double seconds = configuration_->predicted_seconds();
+    if (!best || seconds <= best_seconds) {
+      best = size;
+      best_seconds = seconds;
+    }
   }
   report_.smallest_feasible = smallest;
   if (best && configuration_->micro_batch() != *best) {
-    configuration_.reset();
-    configuration_.emplace(Configuration::for_training(recipe_, settings_, batch_sizes_, *best));
+    configure(*best);
     configuration_->fit(report_.budget - runtime(*configuration_));
   }
   report_.fits = best.has_value();

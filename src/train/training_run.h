@@ -34,6 +34,7 @@ class TrainingRun {
 
  private:
   void settle_steps();
+  void configure(std::int64_t micro_batch);
   void choose_configuration();
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches() const;

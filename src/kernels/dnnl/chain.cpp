@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "kernels/dnnl/engine.h"
 #include "kernels/dnnl/execute.h"
 
 namespace lowtide::kernels {
@@ -37,7 +38,7 @@ const dnnl::engine& process_engine() {
   static const dnnl::engine engine = [] {
     // Layers of equal shape share their generated code through the cache; a small one soon lets go
     // of what nobody runs any more.
-    dnnl::set_primitive_cache_capacity(64);
+    dnnl::set_primitive_cache_capacity(kCachedPrimitives);
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return engine;

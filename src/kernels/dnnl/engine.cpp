@@ -13,4 +13,9 @@ void dnnl_hold_to_isa(core::Isa isa) {
   }
 }
 
+void forget_unused() {
+  dnnl_set_primitive_cache_capacity(0);
+  dnnl_set_primitive_cache_capacity(kCachedPrimitives);
+}
+
 }  // namespace lowtide::kernels

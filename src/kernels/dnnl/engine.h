@@ -8,4 +8,10 @@ namespace lowtide::kernels {
 // Sets oneDNN's instruction-set limit. Has an effect only before oneDNN made its first primitive.
 void dnnl_hold_to_isa(core::Isa isa);
 
+// Primitives that oneDNN keeps, so that layers of equal shape share their generated code.
+inline constexpr int kCachedPrimitives = 64;
+
+// Drops what oneDNN keeps of kernels that nobody holds any more.
+void forget_unused();
+
 }  // namespace lowtide::kernels

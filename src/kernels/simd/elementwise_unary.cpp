@@ -28,8 +28,6 @@ HWY_INLINE V number(float value) { return hn::Set(D(), value); }
 HWY_INLINE V nan_kept(V x, V y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
 
 // Highway's exponentials hold up to 104, where float already overflows, and lose NaN.
-HWY_INLINE V exp_of(V x) { return nan_kept(x, hn::Exp(D(), hn::Min(x, number(104.0F)))); }
-
 HWY_INLINE V expm1_of(V x) { return nan_kept(x, hn::Expm1(D(), hn::Min(x, number(104.0F)))); }
 
 // Highway's logarithm is for finite numbers above 0.

@@ -24,9 +24,6 @@ HWY_ATTR double sum_of(V v) {
   return double{hn::GetLane(hn::SumOfLanes(d, v))};
 }
 
-// Highway's Exp takes NaN to 0.
-HWY_ATTR V exp_or_nan(V x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(D(), x)); }
-
 HWY_ATTR float RowMaximum(const float* x, std::int64_t n) {
   const D d;
   V high = hn::Set(d, -INFINITY);
@@ -44,9 +41,8 @@ HWY_ATTR double RowExpSum(const float* x, std::int64_t n, float maximum) {
   for (std::int64_t first = 0; first < n; first += kStretch) {
     V sum = hn::Zero(d);
     for_each_vector(x + first, std::min(kStretch, n - first), -INFINITY,
-                    [&](V v, std::int64_t, std::int64_t) HWY_ATTR {
-                      sum = hn::Add(sum, exp_or_nan(hn::Sub(v, hn::Set(d, maximum))));
-                    });
+                    [&](V v, std::int64_t, std::int64_t)
+                        HWY_ATTR { sum = hn::Add(sum, exp_of(hn::Sub(v, hn::Set(d, maximum)))); });
     total += sum_of(sum);
   }
   return total;
@@ -133,7 +129,7 @@ HWY_ATTR void CrossEntropyGradient(const CrossEntropyRows& rows,
       V sum = hn::Zero(d);
       for_each_vector(x + first, std::min(kStretch, n - first), -INFINITY,
                       [&](V v, std::int64_t i, std::int64_t count) HWY_ATTR {
-                        const V e = exp_or_nan(hn::Sub(v, maximum));
+                        const V e = exp_of(hn::Sub(v, maximum));
                         sum = hn::Add(sum, e);
                         store(e, y + first + i, count);
                       });
@@ -160,7 +156,7 @@ HWY_ATTR V pair_loss(PairLoss loss, V z, V t) {
     const V difference = hn::Sub(z, t);
     return hn::Mul(difference, difference);
   }
-  const V tail = hn::Log1p(d, exp_or_nan(hn::Neg(hn::Abs(z))));
+  const V tail = hn::Log1p(d, exp_of(hn::Neg(hn::Abs(z))));
   return hn::Add(hn::NegMulAdd(z, t, hn::Max(z, hn::Zero(d))), tail);
 }
 
@@ -197,7 +193,7 @@ HWY_ATTR void PairLossGradient(
     V guess = v;
     if (!squared) {
       // The sigmoid from exp(-|z|), which cannot overflow.
-      const V e = exp_or_nan(hn::Neg(hn::Abs(v)));
+      const V e = exp_of(hn::Neg(hn::Abs(v)));
       const V top = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), e, one);
       guess = hn::Div(top, hn::Add(one, e));
     }

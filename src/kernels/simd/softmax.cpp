@@ -8,8 +8,6 @@
 #define HWY_TARGET_INCLUDE "kernels/simd/softmax.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
-// After highway.h: its own order.
-#include <hwy/contrib/math/math-inl.h>
 
 #include "kernels/simd/vectors-inl.h"
 
@@ -24,7 +22,7 @@ HWY_ATTR void SoftmaxRow(const float* x, float* y, std::int64_t n, bool log) {
   const V max = hn::MaxOfLanes(d, high);
   V total = hn::Zero(d);
   for_each_vector(x, n, -INFINITY, [&](V v, std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V e = hn::Exp(d, hn::Sub(v, max));
+    const V e = exp_of(hn::Sub(v, max));
     total = hn::Add(total,
                     hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)), e, hn::Zero(d)));
     if (!log) store(e, y + i, count);
@@ -57,7 +55,7 @@ HWY_ATTR void SoftmaxRowGradient(
   const V sum = hn::SumOfLanes(d, total);
   for_each_vector(dy, n, 0, [&](V g, std::int64_t i, std::int64_t count) HWY_ATTR {
     const V v = load(y + i, count);
-    const V result = log ? hn::NegMulAdd(hn::Exp(d, v), sum, g) : hn::Mul(v, hn::Sub(g, sum));
+    const V result = log ? hn::NegMulAdd(exp_of(v), sum, g) : hn::Mul(v, hn::Sub(g, sum));
     store(result, dx + i, count);
   });
 }

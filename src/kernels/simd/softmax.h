@@ -10,7 +10,7 @@ namespace lowtide::kernels {
 void softmax_rows(const float* x, float* y, std::int64_t rows, std::int64_t n, bool log);
 
 // dx = y (dy - sum(y dy)), or dy - exp(y) sum(dy) where y is a log-softmax. dx may be dy or y.
-void softmax_rows_gradient(const float* y, const float* dy, float* dx, std::int64_t rows,
-                           std::int64_t n, bool log);
+void softmax_rows_gradient(
+    const float* y, const float* dy, float* dx, std::int64_t rows, std::int64_t n, bool log);
 
 }  // namespace lowtide::kernels

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include <hwy/highway.h>
+// After highway.h: its own order.
+#include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
@@ -69,6 +71,12 @@ HWY_ATTR void for_each_vector(const float* x, std::int64_t n, float fill, F&& f)
     const auto used = hn::FirstN(d, static_cast<std::size_t>(n - i));
     f(hn::IfThenElse(used, load_some(x + i, n - i), hn::Set(d, fill)), i, n - i);
   }
+}
+
+// exp(x). Highway's takes NaN to 0 and is not meant for arguments above 104.
+HWY_INLINE V exp_of(V x) {
+  const V y = hn::Exp(D(), hn::Min(x, hn::Set(D(), 104.0F)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 }  // namespace HWY_NAMESPACE

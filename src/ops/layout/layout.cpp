@@ -70,9 +70,7 @@ void run_transpose(const ConvertLayout& a, const Signature& types, const Run& ru
   });
 }
 
-bool moves(const ConvertLayout& a, const Signature& types) {
-  return types.in[0].layout != a.to;
-}
+bool moves(const ConvertLayout& a, const Signature& types) { return types.in[0].layout != a.to; }
 
 void run_reference(const ConvertLayout&, const Signature& types, const Run& run) {
   const std::vector<std::int64_t> from = core::strides(types.in[0]);

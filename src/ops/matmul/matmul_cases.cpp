@@ -3,24 +3,34 @@
 
 namespace lowtide::ops {
 
+namespace {
+
+OpCase product(std::string name, core::Shape a, core::Shape c, MatMul attributes) {
+  return {.name = "matmul/" + std::move(name),
+          .inputs = {{.shape = std::move(a)}, {.shape = std::move(c)}},
+          .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+            return std::vector<graph::ValueId>{matmul(b, in[0], in[1], attributes)};
+          }};
+}
+
+OpCase biased(std::string name, core::Shape a, core::Shape c, core::Shape bias, MatMul attributes) {
+  return {.name = "gemm/" + std::move(name),
+          .inputs = {{.shape = std::move(a)}, {.shape = std::move(c)}, {.shape = std::move(bias)}},
+          .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+            return std::vector<graph::ValueId>{gemm(b, in[0], in[1], in[2], attributes)};
+          }};
+}
+
+}  // namespace
+
 std::vector<OpCase> matmul_cases() {
   std::vector<OpCase> cases;
-  const auto add = [&](std::string name, core::Shape a, core::Shape c, MatMul attributes = {}) {
-    cases.push_back(
-        {.name = "matmul/" + std::move(name),
-         .inputs = {{.shape = std::move(a)}, {.shape = std::move(c)}},
-         .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
-           return std::vector<graph::ValueId>{matmul(b, in[0], in[1], attributes)};
-         }});
+  const auto add = [&](const char* name, core::Shape a, core::Shape c, MatMul attributes = {}) {
+    cases.push_back(product(name, std::move(a), std::move(c), attributes));
   };
-  const auto add_gemm = [&](std::string name, core::Shape a, core::Shape c, core::Shape bias,
+  const auto add_gemm = [&](const char* name, core::Shape a, core::Shape c, core::Shape bias,
                             MatMul attributes = {}) {
-    cases.push_back(
-        {.name = "gemm/" + std::move(name),
-         .inputs = {{.shape = std::move(a)}, {.shape = std::move(c)}, {.shape = std::move(bias)}},
-         .build = [attributes](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
-           return std::vector<graph::ValueId>{gemm(b, in[0], in[1], in[2], attributes)};
-         }});
+    cases.push_back(biased(name, std::move(a), std::move(c), std::move(bias), attributes));
   };
   constexpr MatMul kLeft{.transpose_a = true};
   constexpr MatMul kRight{.transpose_b = true};

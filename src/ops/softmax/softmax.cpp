@@ -18,8 +18,8 @@ using core::fail;
 std::vector<TensorType> infer(const Softmax& a, Types in) {
   if (!core::is_float(in[0].dtype) || a.axis >= in[0].shape.rank() ||
       in[0].layout != core::Layout::kPlain) {
-    throw fail(ErrorCode::kInvalidArgument, "cannot take softmax of {} along axis {}",
-               in[0].str(), a.axis);
+    throw fail(ErrorCode::kInvalidArgument, "cannot take softmax of {} along axis {}", in[0].str(),
+               a.axis);
   }
   return {in[0]};
 }
@@ -34,8 +34,7 @@ InputGradients gradient(const Softmax& a, GradientContext& g) {
 // An exponential counts as about ten operations.
 Cost cost(const Softmax&, const Signature& types) {
   const Bytes bytes = types.in[0].bytes();
-  return {.flops = 14.0 * static_cast<double>(types.in[0].shape.elements()),
-          .traffic = 2 * bytes};
+  return {.flops = 14.0 * static_cast<double>(types.in[0].shape.elements()), .traffic = 2 * bytes};
 }
 
 Cost cost_of_gradient(const Softmax& a, const Signature& types) {
@@ -74,40 +73,40 @@ void for_each_line(const core::Shape& shape, std::size_t axis, F&& f) {
 void run_reference(const Softmax& a, const Signature& types, const Run& run) {
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_line(types.in[0].shape, a.axis, [&](std::int64_t first, std::int64_t step,
-                                                 std::int64_t length) {
-      const T* const x = run.input<T>(0) + first;
-      T* const y = run.output<T>(0) + first;
-      T high = -INFINITY;
-      for (std::int64_t i = 0; i < length; ++i) high = std::max(high, x[i * step]);
-      double sum = 0;
-      for (std::int64_t i = 0; i < length; ++i) sum += std::exp(double(x[i * step] - high));
-      for (std::int64_t i = 0; i < length; ++i) {
-        const double shifted = double(x[i * step] - high);
-        y[i * step] = static_cast<T>(a.log ? shifted - std::log(sum) : std::exp(shifted) / sum);
-      }
-    });
+    for_each_line(
+        types.in[0].shape, a.axis, [&](std::int64_t first, std::int64_t step, std::int64_t length) {
+          const T* const x = run.input<T>(0) + first;
+          T* const y = run.output<T>(0) + first;
+          T high = -INFINITY;
+          for (std::int64_t i = 0; i < length; ++i) high = std::max(high, x[i * step]);
+          double sum = 0;
+          for (std::int64_t i = 0; i < length; ++i) sum += std::exp(double(x[i * step] - high));
+          for (std::int64_t i = 0; i < length; ++i) {
+            const double shifted = double(x[i * step] - high);
+            y[i * step] = static_cast<T>(a.log ? shifted - std::log(sum) : std::exp(shifted) / sum);
+          }
+        });
   });
 }
 
 void run_reference_gradient(const Softmax& a, const Signature& types, const Run& run) {
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_line(types.in[0].shape, a.axis, [&](std::int64_t first, std::int64_t step,
-                                                 std::int64_t length) {
-      const T* const y = run.input<T>(0) + first;
-      const T* const dy = run.input<T>(1) + first;
-      T* const dx = run.output<T>(0) + first;
-      double sum = 0;
-      for (std::int64_t i = 0; i < length; ++i) {
-        sum += a.log ? double(dy[i * step]) : double(y[i * step]) * double(dy[i * step]);
-      }
-      for (std::int64_t i = 0; i < length; ++i) {
-        const double v = double(y[i * step]);
-        const double g = double(dy[i * step]);
-        dx[i * step] = static_cast<T>(a.log ? g - std::exp(v) * sum : v * (g - sum));
-      }
-    });
+    for_each_line(
+        types.in[0].shape, a.axis, [&](std::int64_t first, std::int64_t step, std::int64_t length) {
+          const T* const y = run.input<T>(0) + first;
+          const T* const dy = run.input<T>(1) + first;
+          T* const dx = run.output<T>(0) + first;
+          double sum = 0;
+          for (std::int64_t i = 0; i < length; ++i) {
+            sum += a.log ? double(dy[i * step]) : double(y[i * step]) * double(dy[i * step]);
+          }
+          for (std::int64_t i = 0; i < length; ++i) {
+            const double v = double(y[i * step]);
+            const double g = double(dy[i * step]);
+            dx[i * step] = static_cast<T>(a.log ? g - std::exp(v) * sum : v * (g - sum));
+          }
+        });
   });
 }
 

@@ -6,13 +6,13 @@ namespace lowtide::ops {
 std::vector<OpCase> softmax_cases() {
   std::vector<OpCase> cases;
   const auto add = [&](std::string name, core::Shape shape, std::int64_t axis, bool log) {
-    cases.push_back({.name = (log ? "log_softmax/" : "softmax/") + std::move(name),
-                     .inputs = {{.shape = std::move(shape)}},
-                     .build = [axis, log](graph::GraphBuilder& b,
-                                          const std::vector<graph::ValueId>& in) {
-                       return std::vector<graph::ValueId>{log ? log_softmax(b, in[0], axis)
-                                                              : softmax(b, in[0], axis)};
-                     }});
+    cases.push_back(
+        {.name = (log ? "log_softmax/" : "softmax/") + std::move(name),
+         .inputs = {{.shape = std::move(shape)}},
+         .build = [axis, log](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+           return std::vector<graph::ValueId>{log ? log_softmax(b, in[0], axis)
+                                                  : softmax(b, in[0], axis)};
+         }});
   };
   for (const bool log : {false, true}) {
     add("rows_of_17", {5, 17}, -1, log);

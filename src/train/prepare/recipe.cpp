@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "kernels/simd/target.h"
 #include "onnx/input_shapes.h"
+#include "ops/batch_norm/batch_norm.h"
 #include "ops/catalog.h"
 
 namespace lowtide::train {
@@ -152,8 +153,16 @@ void settle_cross_entropy(Recipe& recipe,
   loss.class_weights = settings.class_weights;
 }
 
+bool has_batch_norm(const graph::Graph& graph) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    if (graph.node(graph::NodeId(i)).op == &ops::batch_norm_op()) return true;
+  }
+  return false;
+}
+
 void settle_loss(Recipe& recipe, const LossSettings& settings) {
   const onnx::Model model = build_model(recipe, recipe.batch);
+  recipe.couples_samples = has_batch_norm(model.graph);
   Loss& loss = recipe.loss;
   loss.output = recipe.model.output.empty() ? model.output_names.at(0) : recipe.model.output;
   const auto found = model.values.find(loss.output);

@@ -47,6 +47,7 @@ struct Recipe {
   core::Shape label_shape;  // of one sample
   Loss loss;
   std::int64_t batch = 0;
+  bool couples_samples = false;  // batch statistics depend on all samples of a pass
   core::Machine machine;
   std::vector<std::string> notes;
 };
