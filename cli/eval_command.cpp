@@ -26,7 +26,7 @@ void add_eval(CLI::App& app, Action& action) {
   command->add_option("--output", options->settings.model.output, "The output the loss reads")
       ->type_name("NAME");
   add_budget(*command, options->settings.memory);
-  add_data(*command, options->settings.data);
+  add_data(*command, options->settings.data)->required();
   add_loss(*command, options->settings.loss, options->loss);
   add_machine(*command, options->settings.machine);
   command->add_flag("--json", options->json, "Print one JSON object");

@@ -71,13 +71,13 @@ void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void add_data(CLI::App& command, DataSettings& data) {
+CLI::Option* add_data(CLI::App& command, DataSettings& data) {
   CLI::Option_group* const group = command.add_option_group("Data");
-  group
-      ->add_option("--data", data.source,
-                   "An .npz with the model's inputs and the labels, or a folder of IDX files")
-      ->required()
-      ->type_name("SRC");
+  CLI::Option* const source =
+      group
+          ->add_option("--data", data.source,
+                       "An .npz with the model's inputs and the labels, or a folder of IDX files")
+          ->type_name("SRC");
   group->add_option("--label", data.label, "The array that holds the targets")
       ->capture_default_str()
       ->type_name("NAME");
@@ -90,6 +90,7 @@ void add_data(CLI::App& command, DataSettings& data) {
                   "images of bytes");
   group->add_option("--temp", data.temp_directory, "Where compressed data is unpacked")
       ->type_name("DIR");
+  return source;
 }
 
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
@@ -217,13 +218,16 @@ void add_machine(CLI::App& command, MachineSettings& machine) {
       ->type_name("native|avx512|avx2|reference");
 }
 
-void add_training(CLI::App& command, TrainSettings& settings, RawModel& model, RawLoss& loss) {
+CLI::Option* add_training(CLI::App& command,
+                          TrainSettings& settings,
+                          RawModel& model,
+                          RawLoss& loss) {
   add_model(command, settings.model, model);
   command.add_option("--output", settings.model.output, "The model output that the loss reads")
       ->type_name("NAME");
   add_budget(command, settings.memory);
   add_planning(command, settings.memory);
-  add_data(command, settings.data);
+  CLI::Option* const source = add_data(command, settings.data);
   CLI::Option* const epochs = command.add_option("--epochs", settings.epochs, "Default: 1")
                                   ->check(CLI::NonNegativeNumber)
                                   ->type_name("N");
@@ -247,6 +251,7 @@ void add_training(CLI::App& command, TrainSettings& settings, RawModel& model, R
       ->transform(CLI::CheckedTransformer(rules))
       ->type_name("pytorch|onnx");
   add_machine(command, settings.machine);
+  return source;
 }
 
 void finish(const RawModel& raw, ModelSettings& model) {

@@ -20,7 +20,8 @@ struct RawLoss {
 };
 
 void add_model(CLI::App& command, ModelSettings& model, RawModel& raw);
-void add_data(CLI::App& command, DataSettings& data);
+// Returns the option of the source, so that commands which need it can say so.
+CLI::Option* add_data(CLI::App& command, DataSettings& data);
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw);
 void add_optimizer(CLI::App& command, OptimizerSettings& optimizer);
 void add_schedule(CLI::App& command, Schedule& schedule);
@@ -28,8 +29,12 @@ void add_selection(CLI::App& command, SelectionSettings& selection);
 void add_budget(CLI::App& command, MemorySettings& memory);
 void add_planning(CLI::App& command, MemorySettings& memory);
 void add_machine(CLI::App& command, MachineSettings& machine);
-// Everything `train` and `plan` share: all of the above, epochs, steps and seeds.
-void add_training(CLI::App& command, TrainSettings& settings, RawModel& model, RawLoss& loss);
+// Everything `train` and `plan` share: all of the above, epochs, steps and seeds. Returns the
+// option of the data's source.
+CLI::Option* add_training(CLI::App& command,
+                          TrainSettings& settings,
+                          RawModel& model,
+                          RawLoss& loss);
 
 // Moves what was collected into the settings. Throws lowtide::Error for what makes no sense.
 void finish(const RawModel& raw, ModelSettings& model);

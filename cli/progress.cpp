@@ -29,9 +29,10 @@ std::string plan_text(const PlanReport& plan) {
                                                         : fmt::format("{}", plan.batch);
   text += fmt::format("plan         {}: batch {}, {} kept, {} recomputed, {} of fragmentation\n",
                       plan.policy, cut, plan.kept, plan.recomputed, plan.fragmentation.str());
-  const double extra = plan.lower_bound_seconds > 0
-                           ? 100.0 * (plan.predicted_seconds / plan.lower_bound_seconds - 1.0)
-                           : 0.0;
+  const double extra =
+      plan.lower_bound_seconds > 0
+          ? std::max(0.0, 100.0 * (plan.predicted_seconds / plan.lower_bound_seconds - 1.0))
+          : 0.0;
   text += fmt::format("time         {:.3g} s a step predicted ({}), {:.1f} % over keeping all\n",
                       plan.predicted_seconds, plan.costs, extra);
   text += fmt::format("peak         at '{}':\n", plan.peak_node);

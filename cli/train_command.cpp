@@ -197,7 +197,7 @@ void add_train(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* const command =
       app.add_subcommand("train", "Train a model on data inside a budget of bytes");
-  add_training(*command, options->settings, options->model, options->loss);
+  add_training(*command, options->settings, options->model, options->loss)->required();
   command->add_option("-o,--out", options->out, "The trained model to write")
       ->type_name("OUT.onnx");
   command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");

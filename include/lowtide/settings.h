@@ -21,7 +21,8 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::filesystem::path source;   // an .npz, or a folder of IDX files
+  // An .npz, or a folder of IDX files. Planning works without: then the model's inputs tell.
+  std::filesystem::path source;
   std::string label = "label";    // the array that holds the targets
   std::int64_t batch = 32;        // samples per optimizer step
   bool shuffle = true;            // a new order each epoch, fixed by the seed

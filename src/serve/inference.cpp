@@ -53,11 +53,11 @@ std::vector<Input> open_inputs(const onnx::ModelFile& file, const RunSettings& s
     }
     result.push_back({info.name, std::move(array)});
   }
-  for (const auto& [name, path] : settings.inputs) {
+  for (const auto& given : settings.inputs) {
     if (std::none_of(result.begin(), result.end(),
-                     [&](const Input& input) { return input.name == name; })) {
+                     [&](const Input& input) { return input.name == given.first; })) {
       throw fail(ErrorCode::kInvalidArgument, "{}: the model has no input '{}'",
-                 settings.model.path.string(), name);
+                 settings.model.path.string(), given.first);
     }
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/text.h"
 #include "data/loader.h"
 #include "memory/arena.h"
 #include "train/batch_feed.h"

@@ -124,6 +124,7 @@ void TrainingRun::choose_configuration() {
 }
 
 void TrainingRun::prepare() {
+  if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
   const RuntimeNeeds needs = needs_of(*configuration_, loader_->buffer_bytes(), recipe_.machine);
   const Bytes used = settle_runtime(needs);

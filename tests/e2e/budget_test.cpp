@@ -162,5 +162,29 @@ TEST(BudgetAndPasses, MicroBatchesAreChosenWhereTheBatchDoesNotFit) {
   }
 }
 
+// The smallest budget is a property of the run, not of the budget that was asked for.
+TEST(Budget, TheSmallestIsTheSameWhateverIsAskedFor) {
+  const Scene scene;
+  const std::string model = scene.zoo({"lenet", "--channels", "1"});
+  const Words run = {model, "--batch", "64"};
+  const std::int64_t smallest = smallest_budget(run);
+  for (const char* const budget : {"1MiB", "40MiB", "1GiB"}) {
+    const Json planned = plan(run + Words{"--budget", budget});
+    EXPECT_EQ(planned.at("smallest_feasible_bytes").get<std::int64_t>(), smallest) << budget;
+  }
+}
+
+// Without data a plan assumes as much as the model takes, a short last batch included.
+TEST(Budget, APlanNeedsNoData) {
+  const Scene scene;
+  const std::string model = scene.zoo({"wrn", "--depth", "10", "--width", "1", "--size", "8"});
+  const std::string data = scene.images({.samples = 31, .channels = 3, .size = 8, .classes = 10});
+  const std::int64_t assumed = smallest_budget({model, "--batch", "16"});
+  EXPECT_EQ(assumed, smallest_budget({model, "--batch", "16", "--data", data}));
+  const Outcome open = lowtide({"plan", model, "--batch", "16", "--shape", "nothing=1,2"});
+  EXPECT_EQ(open.exit_code, 1);
+  EXPECT_NE(open.err.find("nothing"), std::string::npos) << open.err;
+}
+
 }  // namespace
 }  // namespace lowtide::e2e

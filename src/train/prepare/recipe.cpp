@@ -9,6 +9,7 @@
 #include "onnx/input_shapes.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/catalog.h"
+#include "train/prepare/assumed_data.h"
 
 namespace lowtide::train {
 namespace {
@@ -235,8 +236,14 @@ Recipe settle(const ModelSettings& model,
   recipe.model_path = model.path.string();
   recipe.model = model;
   recipe.file = onnx::parse_file(model.path);
-  recipe.dataset = data::open(
-      data.source, {.split = split, .label = data.label, .temp_directory = data.temp_directory});
+  recipe.has_data = !data.source.empty();
+  if (recipe.has_data) {
+    recipe.dataset = data::open(
+        data.source, {.split = split, .label = data.label, .temp_directory = data.temp_directory});
+  } else {
+    recipe.dataset = assume_data(recipe.file, model, data, loss.kind);
+    recipe.notes.emplace_back("no data given: as much is assumed as the model takes");
+  }
   recipe.label_field = recipe.dataset->index(data.label);
   recipe.batch = std::min(data.batch, recipe.dataset->samples());
   const std::vector<onnx::ValueInfo> inputs = onnx::data_inputs(recipe.file);
@@ -246,7 +253,7 @@ Recipe settle(const ModelSettings& model,
     recipe.feeds.push_back(match(*recipe.dataset, input, field));
   }
   settle_loss(recipe, loss);
-  settle_normalization(recipe, data, split);
+  if (recipe.has_data) settle_normalization(recipe, data, split);
   return recipe;
 }
 

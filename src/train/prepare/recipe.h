@@ -42,6 +42,7 @@ struct Recipe {
   onnx::ModelFile file;  // parsed once; graphs of several batch sizes are built from it
   ModelSettings model;
   std::unique_ptr<data::Dataset> dataset;
+  bool has_data = true;     // whether the dataset can be read: a plan may do without
   std::vector<Feed> feeds;  // in the order of the model's inputs
   std::size_t label_field = 0;
   core::Shape label_shape;  // of one sample
@@ -52,7 +53,8 @@ struct Recipe {
   std::vector<std::string> notes;
 };
 
-// Opens the data, matches it to the model and decides the loss. Without a normalisation in the
+// Opens the data, matches it to the model and decides the loss. Without a source, what the model
+// takes is assumed, which is enough to plan. Without a normalisation in the
 // settings, the model's own (kNormalizationKey in its metadata) is used; failing that, uint8 data
 // is normalised by its own mean and deviation when training.
 // Throws Error naming what does not match: missing arrays, shapes, dtypes.
