@@ -13,7 +13,7 @@ import subprocess
 
 import program
 
-BATCH = {"resnet50": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+BATCH = {"resnet50": 16, "vgg16": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
 MIB = 2**20
 
 

@@ -10,18 +10,17 @@ import sys
 
 import program
 
-BATCH = {"resnet50": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+BATCH = {"resnet50": 16, "vgg16": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
 
 
 def plan(name, budget, policy):
     return program.lowtide(
-        "plan", program.network(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
-        BATCH[name], "--budget", budget, "--policy", policy, "--momentum", "0.9", "--micro-batch",
+        "plan", program.network(name), "--batch", BATCH[name], "--budget", budget, "--policy", policy, "--momentum", "0.9", "--micro-batch",
         BATCH[name])
 
 
 def main():
-    for name in sys.argv[1:] or ["resnet50", "wrn-28-2"]:
+    for name in sys.argv[1:] or ["resnet50", "vgg16", "wrn-28-2"]:
         keep = plan(name, "64GiB", "keep")
         gap = keep["fragmentation_bytes"]
         print(f"{name}: keep {keep['arena_bytes'] / 2**20:.1f} MiB, "

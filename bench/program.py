@@ -24,6 +24,7 @@ def lowtide(*arguments, json_output=True, prefix=()):
 NETWORKS = {  # name: (zoo arguments, channels, size, classes)
     "resnet50": (["resnet", "--depth", "50", "--classes", "1000"], 3, 224, 1000),
     "resnet18-64": (["resnet", "--depth", "18", "--classes", "10", "--size", "64"], 3, 64, 10),
+    "vgg16": (["vgg", "--depth", "16", "--classes", "1000"], 3, 224, 1000),
     "wrn-28-2": (["wrn", "--depth", "28", "--width", "2"], 3, 32, 10),
     "wrn-16-2": (
         ["wrn", "--depth", "16", "--width", "2", "--channels", "1", "--size", "28"], 1, 28, 10),

@@ -16,12 +16,19 @@ import time
 
 import program
 
-BATCH = {"resnet50": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+BATCH = {"resnet50": 16, "vgg16": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
 
 
 def torch_network(name):
     import torch
     from torch import nn
+
+    if name.startswith("vgg"):
+        import torchvision
+
+        net = torchvision.models.vgg16(num_classes=program.NETWORKS[name][3])
+        net.classifier = nn.Sequential(*(m for m in net.classifier if not isinstance(m, nn.Dropout)))
+        return net
 
     if name.startswith("resnet"):
         import torchvision

@@ -28,10 +28,12 @@ void add_zoo(CLI::App& app, Action& action) {
   command->add_option("-o,--out", options->out, "The file to write")
       ->required()
       ->type_name("M.onnx");
-  command->add_option("--depth", settings.depth, "Layers: resnet 18, 34, 50, ...; wrn 6 n + 4")
+  command
+      ->add_option("--depth", settings.depth,
+                   "Layers: resnet 18, 34, 50, ...; vgg 11, 13, 16, 19; wrn 6 n + 4")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command->add_option("--width", settings.width, "wrn: widening factor; mlp: hidden units")
+  command->add_option("--width", settings.width, "wrn: widening factor; mlp, vgg: hidden units")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--blocks", settings.blocks, "resnet: blocks per stage instead of a depth")

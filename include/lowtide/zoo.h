@@ -9,7 +9,7 @@
 namespace lowtide {
 
 struct ZooSettings {
-  std::string name;                       // "mlp", "lenet", "resnet", "wrn"
+  std::string name;                       // "mlp", "lenet", "resnet", "vgg", "wrn"
   std::int64_t depth = 0;                 // 0: the network's usual one
   std::int64_t width = 0;                 // hidden units or widening factor
   std::vector<std::int64_t> blocks = {};  // resnet: blocks per stage instead of a depth

@@ -18,6 +18,11 @@ graph::Graph build_lenet(const ZooSettings& settings);
 // without a depth beside it they are blocks of three. `size`: 224.
 graph::Graph build_resnet(const ZooSettings& settings);
 
+// VGG (Simonyan and Zisserman 2014), depth 11, 13, 16 or 19 (16), two hidden layers of `width`
+// (4096), images of `size` (224) from 32 on. Without its dropout: what trains from a plain
+// inference file.
+graph::Graph build_vgg(const ZooSettings& settings);
+
 // Wide ResNet (Zagoruyko and Komodakis 2016), depth 6 n + 4 (28), widening `width` (2), `size`
 // (32).
 graph::Graph build_wrn(const ZooSettings& settings);

@@ -15,10 +15,8 @@ struct Entry {
 };
 
 constexpr std::array kNetworks = {
-    Entry{"mlp", build_mlp},
-    Entry{"lenet", build_lenet},
-    Entry{"resnet", build_resnet},
-    Entry{"wrn", build_wrn},
+    Entry{"mlp", build_mlp}, Entry{"lenet", build_lenet}, Entry{"resnet", build_resnet},
+    Entry{"vgg", build_vgg}, Entry{"wrn", build_wrn},
 };
 
 }  // namespace

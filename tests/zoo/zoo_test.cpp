@@ -58,6 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"resnet18", {.name = "resnet", .depth = 18, .classes = 1000}, 11689512},
         Published{"resnet34", {.name = "resnet", .depth = 34, .classes = 1000}, 21797672},
         Published{"resnet50", {.name = "resnet", .depth = 50, .classes = 1000}, 25557032},
+        // The published convolutions of VGG-16 have 14,714,688; the rest is this small head's.
+        Published{"vgg16",
+                  {.name = "vgg", .depth = 16, .width = 64, .size = 32},
+                  14714688 + 512 * 64 + 64 + 64 * 64 + 64 + 64 * 10 + 10},
         Published{"wrn28_2", {.name = "wrn", .depth = 28, .width = 2}, 1467610}),
     [](const auto& instance) { return instance.param.what; });
 
@@ -103,11 +107,15 @@ TEST(Zoo, NetworksThatDoNotExistAreRefused) {
   for (const std::int64_t depth : {4, 15, 27, 29}) {
     expect_refused({.name = "wrn", .depth = depth}, std::to_string(depth));
   }
+  for (const std::int64_t depth : {12, 17}) {
+    expect_refused({.name = "vgg", .depth = depth}, std::to_string(depth));
+  }
+  expect_refused({.name = "vgg", .size = 31}, "32");
   expect_refused({.name = "resnet", .blocks = {2, 2, 2}}, "four stages");
   expect_refused({.name = "resnet", .blocks = {2, 2, 0, 2}}, "at least one block");
   expect_refused({.name = "resnet", .depth = 50, .blocks = {2, 2, 2, 2, 2}}, "50");
   expect_refused({.name = "lenet", .size = 11}, "12");
-  expect_refused({.name = "alexnet"}, "mlp, lenet, resnet, wrn");
+  expect_refused({.name = "alexnet"}, "mlp, lenet, resnet, vgg, wrn");
 }
 
 TEST(Zoo, BlocksMayBeGivenInsteadOfADepth) {
@@ -154,6 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ZooSettings{.name = "lenet", .classes = 7, .channels = 3, .size = 32},
                     ZooSettings{.name = "resnet", .depth = 10, .size = 32},
                     ZooSettings{.name = "resnet", .blocks = {1, 1, 1, 1}, .size = 32},
+                    ZooSettings{.name = "vgg", .depth = 11, .width = 8, .size = 32},
                     ZooSettings{.name = "wrn", .depth = 10, .width = 1, .size = 16}),
     [](const auto& instance) { return instance.param.name + std::to_string(instance.index); });
 
