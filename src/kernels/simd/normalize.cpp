@@ -10,22 +10,12 @@
 // After foreach_target.h: its own order.
 #include <hwy/highway.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls f(vector type, i) along [0, n): whole vectors, then single elements.
-template <class F>
-HWY_ATTR void for_each_vector(std::int64_t n, F&& f) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(d, i);
-  for (; i < n; ++i) f(one, i);
-}
 
 // The same over vectors of double, for sums: f(double tag, tag of as many floats, i).
 template <class F>
@@ -119,7 +109,7 @@ HWY_ATTR void Affine(const float* x,
                      const float* offset,
                      float* y,
                      std::int64_t n) {
-  for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto moved = hn::Sub(hn::LoadU(d, x + i), hn::LoadU(d, center + i));
     const auto result = hn::MulAdd(moved, hn::LoadU(d, scale + i), hn::LoadU(d, offset + i));
     hn::StoreU(result, d, y + i);
@@ -128,7 +118,7 @@ HWY_ATTR void Affine(const float* x,
 
 HWY_ATTR void Gradient(
     const float* x, const float* dy, const ChannelSlopes& c, float* dx, std::int64_t n) {
-  for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto moved = hn::Sub(hn::LoadU(d, x + i), hn::LoadU(d, c.center + i));
     const auto inner = hn::MulAdd(moved, hn::LoadU(d, c.slope + i), hn::LoadU(d, c.offset + i));
     hn::StoreU(hn::MulAdd(hn::LoadU(d, dy + i), hn::LoadU(d, c.scale + i), inner), d, dx + i);
@@ -136,7 +126,7 @@ HWY_ATTR void Gradient(
 }
 
 HWY_ATTR void Scale(const float* x, const float* scale, float* y, std::int64_t n) {
-  for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::LoadU(d, scale + i)), d, y + i);
   });
 }

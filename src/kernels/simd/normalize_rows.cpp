@@ -11,22 +11,12 @@
 // After foreach_target.h: its own order.
 #include <hwy/highway.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls f(vector type, i) along [0, n): whole vectors, then single elements.
-template <class F>
-HWY_ATTR void for_each_vector(std::int64_t n, F&& f) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(d, i);
-  for (; i < n; ++i) f(one, i);
-}
 
 struct Pair {
   double first = 0;
@@ -75,7 +65,7 @@ HWY_ATTR void Normalize(const RowNorm& norm, std::int64_t n, std::int64_t begin,
     const auto inverse = static_cast<float>(1 / std::sqrt(variance + norm.epsilon));
     norm.mean[row] = mean;
     norm.inverse[row] = inverse;
-    for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto z = hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, inverse));
       const auto scale = hn::LoadU(d, norm.scale + i);
       if (norm.bias == nullptr) {
@@ -130,7 +120,7 @@ HWY_ATTR void InputGradient(const RowNormGradient& g,
     const auto factor = g.inverse[row];
     const auto offset = static_cast<float>(-inverse * sums.first / count);
     const auto slope = static_cast<float>(-inverse * inverse * inverse * sums.second / count);
-    for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto moved = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
       const auto inner = hn::MulAdd(moved, hn::Set(d, slope), hn::Set(d, offset));
       const auto scaled = hn::Mul(hn::LoadU(d, dy + i), hn::LoadU(d, scale + i));

@@ -10,25 +10,15 @@
 // After foreach_target.h: its own order.
 #include <hwy/highway.h>
 
+#include "kernels/simd/vectors-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls f(vector type, i) along [begin, end): whole vectors, then single elements.
-template <class F>
-HWY_ATTR void for_each_vector(std::int64_t begin, std::int64_t end, F&& f) {
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) f(d, i);
-  for (; i < end; ++i) f(one, i);
-}
 
 HWY_ATTR void Sgd(const SgdStep& s, const SgdState& state, std::int64_t begin, std::int64_t end) {
-  for_each_vector(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto p = hn::LoadU(d, state.p + i);
     const auto scaled = hn::Mul(hn::Set(d, s.gradient_scale), hn::LoadU(d, state.gradient + i));
     const auto g = hn::MulAdd(hn::Set(d, s.weight_decay), p, scaled);
@@ -53,7 +43,7 @@ HWY_ATTR void Adam(const AdamStep& s,
   const auto rest2 = static_cast<float>(1 - s.beta2);
   const float in_gradient = s.decoupled ? 0 : s.weight_decay;
   const float in_step = s.decoupled ? s.weight_decay : 0;
-  for_each_vector(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto p = hn::LoadU(d, state.p + i);
     const auto scaled = hn::Mul(hn::Set(d, s.gradient_scale), hn::LoadU(d, state.gradient + i));
     const auto g = hn::MulAdd(hn::Set(d, in_gradient), p, scaled);
@@ -73,7 +63,7 @@ HWY_ATTR void Adam(const AdamStep& s,
 
 HWY_ATTR void AddFloats(
     const float* sum, const float* x, float* y, std::int64_t begin, std::int64_t end) {
-  for_each_vector(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
+  for_each_tag(begin, end, [&](auto d, std::int64_t i) HWY_ATTR {
     hn::StoreU(hn::Add(hn::LoadU(d, sum + i), hn::LoadU(d, x + i)), d, y + i);
   });
 }

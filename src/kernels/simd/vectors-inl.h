@@ -73,6 +73,16 @@ HWY_ATTR void for_each_vector(const float* x, std::int64_t n, float fill, F&& f)
   }
 }
 
+// Calls f(vector tag, i) along [begin, end): whole vectors, then single elements.
+template <class F>
+HWY_ATTR void for_each_tag(std::int64_t begin, std::int64_t end, F&& f) {
+  const D d;
+  const hn::CappedTag<float, 1> one;
+  std::int64_t i = begin;
+  for (; i + lanes() <= end; i += lanes()) f(d, i);
+  for (; i < end; ++i) f(one, i);
+}
+
 // exp(x). Highway's takes NaN to 0 and is not meant for arguments above 104.
 HWY_INLINE V exp_of(V x) {
   const V y = hn::Exp(D(), hn::Min(x, hn::Set(D(), 104.0F)));
