@@ -1,6 +1,7 @@
 #include "ops/case_graph.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
@@ -98,6 +99,13 @@ std::map<ValueId, ConstantTensor> draw_inputs(const OpCase& op_case, const CaseG
     given.emplace(seed, tensor_of(type, draw({.shape = type.shape}, random)));
   }
   return given;
+}
+
+std::string case_test_name(const OpCase& op_case) {
+  std::string name = op_case.name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
 }
 
 }  // namespace lowtide::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "graph/evaluate.h"
@@ -26,5 +27,8 @@ CaseGraph build_case(const OpCase& op_case, core::DType float_type);
 // Deterministic contents for the case's inputs and seeds.
 std::map<graph::ValueId, graph::ConstantTensor> draw_inputs(const OpCase& op_case,
                                                             const CaseGraph& built);
+
+// The case's name as GoogleTest takes it.
+std::string case_test_name(const OpCase& op_case);
 
 }  // namespace lowtide::ops

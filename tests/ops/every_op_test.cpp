@@ -252,14 +252,12 @@ TEST_P(EveryOp, GradientsAgreeWithDifferences) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<OpCase>& info) {
-  std::string name = info.param.name;
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, EveryOp, testing::ValuesIn(all_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Cases,
+                         EveryOp,
+                         testing::ValuesIn(all_cases()),
+                         [](const testing::TestParamInfo<OpCase>& one) {
+                           return case_test_name(one.param);
+                         });
 
 TEST(Catalog, EveryOpIsInSomeCase) {
   std::set<std::string_view> covered;
