@@ -10,13 +10,17 @@ namespace {
 thread_local bool counting = false;
 thread_local std::int64_t allocations = 0;
 
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+
 void note_allocation() {
   if (counting && !lowtide::kernels::inside_library()) ++allocations;
 }
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" {
 
 void* __libc_malloc(std::size_t size);

@@ -50,7 +50,9 @@ core::Shape padded(const Pad& a, const core::Shape& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::vector<std::int64_t> dims = shape.dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (std::max(std::abs(a.before[i]), std::abs(a.after[i])) > kMost) refuse("too much");
+    for (const std::int64_t pads : {a.before[i], a.after[i]}) {
+      if (pads > kMost || pads < -kMost) refuse("too much");
+    }
     dims[i] += a.before[i] + a.after[i];
     if (dims[i] < 0) refuse("more is cut off than there is");
     if (dims[i] > 0 && shape[i] == 0 && a.mode != PadMode::kConstant) {
