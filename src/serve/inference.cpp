@@ -108,13 +108,10 @@ std::vector<OutputSummary> run(const RunSettings& settings) {
   report.budget = train::settle_budget(settings.memory.budget);
   report.runtime = train::settle_runtime(
       {.kernels = kernels.distinct(), .nodes = graph.node_count(), .threads = machine.threads});
-  report.smallest_feasible = (report.runtime + planner.smallest_arena()).rounded_up(Bytes(1 << 20));
+  report.smallest_feasible = train::smallest_budget(report.runtime, planner.smallest_arena());
   auto made = planner.make(report.budget - report.runtime);
   if (const auto* const infeasible = std::get_if<plan::Infeasible>(&made)) {
-    report.peak_node = infeasible->peak_node;
-    for (const plan::Resident& resident : infeasible->residents) {
-      report.spent.push_back({resident.name, resident.bytes});
-    }
+    train::describe_obstacle(*infeasible, report);
     throw train::does_not_fit(report);
   }
   const plan::Plan& plan = std::get<plan::Plan>(made);

@@ -31,15 +31,11 @@ std::vector<std::int64_t> batch_sizes(const Recipe& recipe) {
 Bytes fit(Configuration& configuration, const Recipe& recipe, Bytes buffers, PlanReport& report) {
   const RuntimeNeeds needs = needs_of(configuration, buffers, recipe.machine);
   report.runtime = settle_runtime(needs);
-  report.smallest_feasible =
-      (report.runtime + configuration.smallest_arena()).rounded_up(Bytes(1 << 20));
+  report.smallest_feasible = smallest_budget(report.runtime, configuration.smallest_arena());
   const auto obstacle = configuration.fit(report.budget - report.runtime);
   report.fits = !obstacle.has_value();
   if (obstacle) {
-    report.peak_node = obstacle->peak_node;
-    for (const plan::Resident& resident : obstacle->residents) {
-      report.spent.push_back({resident.name, resident.bytes});
-    }
+    describe_obstacle(*obstacle, report);
     throw does_not_fit(report);
   }
   return configuration.arena_bytes();

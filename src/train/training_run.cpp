@@ -100,7 +100,7 @@ void TrainingRun::choose_configuration() {
   for (const std::int64_t size : micro_batches()) {
     configure(size);
     const Bytes other = runtime(*configuration_);
-    const Bytes needed = (other + configuration_->smallest_arena()).rounded_up(Bytes(1 << 20));
+    const Bytes needed = smallest_budget(other, configuration_->smallest_arena());
     if (smallest == Bytes() || needed < smallest) smallest = needed;
     if (needed > report_.budget) {
       if (!obstacle || needed == smallest) obstacle = configuration_->fit(report_.budget - other);
@@ -131,8 +131,7 @@ void TrainingRun::prepare() {
   if (used > report_.runtime) {
     // This process is larger than allowed for: plan again with what is really left.
     report_.runtime = used;
-    report_.smallest_feasible =
-        (used + configuration_->smallest_arena()).rounded_up(Bytes(1 << 20));
+    report_.smallest_feasible = smallest_budget(used, configuration_->smallest_arena());
     if (configuration_->fit(report_.budget - used)) {
       report_.fits = false;
       throw does_not_fit(report_);

@@ -33,6 +33,8 @@ Bytes settle_runtime(const RuntimeNeeds& needs) {
   return std::max(runtime_allowance(needs), measured);
 }
 
+Bytes smallest_budget(Bytes runtime, Bytes arena) { return (runtime + arena).rounded_up(kUnit); }
+
 Bytes settle_budget(const std::optional<Bytes>& asked) {
   return asked ? *asked : memory::memory_limit();
 }

@@ -26,6 +26,9 @@ Bytes runtime_allowance(const RuntimeNeeds& needs);
 // The larger of the allowance and what the process has resident now, plus what may still come.
 Bytes settle_runtime(const RuntimeNeeds& needs);
 
+// The smallest budget that holds both, in whole MiB: the number that users are told.
+Bytes smallest_budget(Bytes runtime, Bytes arena);
+
 // The budget asked for, or what the control groups or the machine leave.
 Bytes settle_budget(const std::optional<Bytes>& asked);
 

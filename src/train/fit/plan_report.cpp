@@ -82,6 +82,14 @@ RuntimeNeeds needs_of(const Configuration& configuration,
           .threads = machine.threads};
 }
 
+void describe_obstacle(const plan::Infeasible& obstacle, PlanReport& report) {
+  report.peak_node = obstacle.peak_node;
+  report.spent.clear();
+  for (const plan::Resident& resident : obstacle.residents) {
+    report.spent.push_back({resident.name, resident.bytes});
+  }
+}
+
 void describe_choice(const Recipe& recipe,
                      const Configuration& configuration,
                      const std::optional<plan::Infeasible>& obstacle,
@@ -92,13 +100,7 @@ void describe_choice(const Recipe& recipe,
   report.micro_batch = configuration.micro_batch();
   add_notes(recipe, configuration, report);
   if (!report.fits) {
-    if (obstacle) {
-      report.peak_node = obstacle->peak_node;
-      report.spent.clear();
-      for (const plan::Resident& resident : obstacle->residents) {
-        report.spent.push_back({resident.name, resident.bytes});
-      }
-    }
+    if (obstacle) describe_obstacle(*obstacle, report);
     return;
   }
   const plan::Plan& plan = *configuration.main().plan;

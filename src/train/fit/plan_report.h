@@ -15,6 +15,9 @@ RuntimeNeeds needs_of(const Configuration& configuration,
                       Bytes buffers,
                       const core::Machine& machine);
 
+// Where the smallest plan needs the most, and by what.
+void describe_obstacle(const plan::Infeasible& obstacle, PlanReport& report);
+
 // Fills in everything but budget, runtime and smallest_feasible, which must be set. `obstacle` says
 // what stands in the way where report.fits is false.
 void describe_choice(const Recipe& recipe,
