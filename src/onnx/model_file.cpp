@@ -1,10 +1,12 @@
 #include "onnx/model_file.h"
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 
 #include "core/text.h"
 #include "onnx/bytes/file.h"
+#include "onnx/functions.h"
 
 namespace lowtide::onnx {
 
@@ -39,11 +41,14 @@ class Parser {
   FileGraph graph(const WireField& message);
   FileNode node(const WireField& message);
   Attribute attribute(const WireField& message);
+  std::vector<Attribute> attributes(const std::vector<WireField>& messages);
+  void read_function(const WireField& message, Functions& functions);
   void attribute_value(Attribute& attribute, const WireField& field);
   ValueInfo value_info(const WireField& message);
   std::string counted_name(const WireField& field);
 
   Origin origin_;
+  bool in_function_ = false;
   std::size_t nodes_ = 0;
   std::size_t names_ = 0;
 };
@@ -176,13 +181,12 @@ Attribute Parser::attribute(const WireField& message) {
   Attribute result;
   std::int64_t declared = 0;
   AttributeType found = AttributeType::kUndefined;
+  std::string reference;
   WireReader reader = message.message();
   while (const auto field = reader.next()) {
     if (field->number == 1) result.name = field->text();
     if (field->number == 20) declared = field->integer();
-    if (field->number == 21 && !field->bytes().empty()) {
-      throw fail(ErrorCode::kInvalidFile, "attribute '{}' refers to a function's", result.name);
-    }
+    if (field->number == 21) reference = field->text();
     const AttributeType kind = kind_of(field->number);
     if (kind == AttributeType::kUndefined) continue;
     const bool list = kind >= AttributeType::kFloats;
@@ -191,6 +195,13 @@ Attribute Parser::attribute(const WireField& message) {
     }
     found = kind;
     attribute_value(result, *field);
+  }
+  if (!reference.empty()) {
+    if (!in_function_ || found != AttributeType::kUndefined) {
+      throw fail(ErrorCode::kInvalidFile, "attribute '{}' refers to a function's", result.name);
+    }
+    result.value = AttributeReference{std::move(reference)};
+    return result;
   }
   // Files of ONNX before 1.2 leave the declaration out.
   if (declared == 0) return result;
@@ -201,6 +212,19 @@ Attribute Parser::attribute(const WireField& message) {
   } else if (declared != static_cast<std::int64_t>(found)) {
     throw fail(ErrorCode::kInvalidFile, "attribute '{}' is declared as type {} but holds type {}",
                result.name, declared, static_cast<int>(found));
+  }
+  return result;
+}
+
+std::vector<Attribute> Parser::attributes(const std::vector<WireField>& messages) {
+  std::vector<Attribute> result;
+  std::set<std::string> seen;
+  for (const WireField& field : messages) {
+    result.push_back(attribute(field));
+    const std::string& name = result.back().name;
+    if (!seen.insert(name).second) {
+      throw fail(ErrorCode::kInvalidFile, "attribute '{}' is given twice", name);
+    }
   }
   return result;
 }
@@ -224,14 +248,7 @@ FileNode Parser::node(const WireField& message) {
     }
   }
   try {
-    std::set<std::string> seen;
-    for (const WireField& field : attributes) {
-      result.attributes.push_back(attribute(field));
-      const std::string& name = result.attributes.back().name;
-      if (!seen.insert(name).second) {
-        throw fail(ErrorCode::kInvalidFile, "attribute '{}' is given twice", name);
-      }
-    }
+    result.attributes = this->attributes(attributes);
   } catch (const Error& error) {
     throw error.within(core::text("node '{}' ({})", result.label(), result.type));
   }
@@ -259,7 +276,7 @@ FileGraph Parser::graph(const WireField& message) {
   return result;
 }
 
-void read_opset(const WireField& message, ModelFile& model) {
+void read_opset(const WireField& message, std::map<std::string, std::int64_t>& opsets) {
   std::string domain;
   std::int64_t version = 0;
   WireReader reader = message.message();
@@ -267,24 +284,40 @@ void read_opset(const WireField& message, ModelFile& model) {
     if (field->number == 1) domain = normal_domain(field->text());
     if (field->number == 2) version = field->integer();
   }
-  if (!model.opsets.emplace(domain, version).second) {
+  if (!opsets.emplace(domain, version).second) {
     throw fail(ErrorCode::kInvalidFile, "domain '{}' is imported twice", domain);
   }
 }
 
-void read_function(const WireField& message, ModelFile& model) {
+void Parser::read_function(const WireField& message, Functions& functions) {
   std::string name;
   std::string domain;
+  FileFunction result;
+  std::vector<WireField> defaults;
+  in_function_ = true;
   WireReader reader = message.message();
   while (const auto field = reader.next()) {
-    if (field->number == 1) name = field->text();
-    if (field->number == 10) domain = normal_domain(field->text());
+    switch (field->number) {
+      case 1: name = field->text(); break;
+      case 4: result.inputs.push_back(counted_name(*field)); break;
+      case 5: result.outputs.push_back(counted_name(*field)); break;
+      case 7: result.nodes.push_back(node(*field)); break;
+      case 9: read_opset(*field, result.opsets); break;
+      case 10: domain = normal_domain(field->text()); break;
+      case 11: defaults.push_back(*field); break;
+      default: break;
+    }
   }
-  model.functions.emplace(domain, name);
+  result.defaults = attributes(defaults);
+  in_function_ = false;
+  if (!functions.emplace(std::pair(domain, name), std::move(result)).second) {
+    throw fail(ErrorCode::kInvalidFile, "function '{}' is given twice", name);
+  }
 }
 
 ModelFile Parser::model(std::span<const std::byte> bytes) {
   ModelFile result;
+  Functions functions;
   bool has_graph = false;
   WireReader reader(bytes);
   while (const auto field = reader.next()) {
@@ -296,9 +329,9 @@ ModelFile Parser::model(std::span<const std::byte> bytes) {
         has_graph = true;
         result.graph = graph(*field);
         break;
-      case 8: read_opset(*field, result); break;
+      case 8: read_opset(*field, result.opsets); break;
       case 14: read_entry(*field, result.metadata); break;
-      case 25: read_function(*field, result); break;
+      case 25: read_function(*field, functions); break;
       default: break;
     }
   }
@@ -306,6 +339,7 @@ ModelFile Parser::model(std::span<const std::byte> bytes) {
     throw fail(ErrorCode::kInvalidFile, "not an ONNX model: {} is missing",
                has_graph ? "the IR version" : "the graph");
   }
+  inline_calls(result.graph, functions, kMaxNodes);
   return result;
 }
 

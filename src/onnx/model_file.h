@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,9 +22,15 @@ struct FileGraph;
 // An attribute of a kind that Lowtide has no use for; only its name is kept.
 struct OtherAttribute {};
 
+// Within a function: whatever the call gives as the attribute of that name.
+struct AttributeReference {
+  std::string name;
+};
+
 struct Attribute {
   std::string name;
   std::variant<OtherAttribute,
+               AttributeReference,
                std::int64_t,
                float,
                std::string,
@@ -44,6 +49,7 @@ struct FileNode {
   std::vector<std::string> inputs;   // "" where omitted
   std::vector<std::string> outputs;  // "" where omitted
   std::vector<Attribute> attributes;
+  std::optional<std::int64_t> opset = std::nullopt;  // of the function it comes from
 
   [[nodiscard]] const Attribute* attribute(std::string_view wanted) const;
   // Its name, or that of its first output where it has none.
@@ -73,13 +79,13 @@ struct FileGraph {
   std::vector<ValueInfo> value_info;
 };
 
+// Functions of the file are gone: their nodes stand where they were called.
 struct ModelFile {
   std::string path;  // for messages
   std::int64_t ir_version = 0;
   std::string producer;
   std::map<std::string, std::int64_t> opsets;  // by domain
   Metadata metadata;
-  std::set<std::pair<std::string, std::string>> functions;  // domain, name
   FileGraph graph;
 };
 

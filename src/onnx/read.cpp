@@ -23,7 +23,7 @@ namespace {
 
 // ONNX's operators took numpy's broadcasting in 7; what comes after the newest may mean anything.
 constexpr std::int64_t kOldestOpset = 7;
-constexpr std::int64_t kNewestOpset = 26;
+constexpr std::int64_t kNewestOpset = 27;
 
 // All constants that folding makes together may take this many times the limit for one node.
 constexpr std::int64_t kFoldedNodes = 16;
@@ -51,6 +51,14 @@ bool is_builtin(const FileNode& node) {
          (node.type == "Constant" || node.type == "Identity" || node.type == "If");
 }
 
+int checked_opset(std::int64_t opset) {
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    throw fail(ErrorCode::kUnsupported, "opset {}; Lowtide reads {} to {}", opset, kOldestOpset,
+               kNewestOpset);
+  }
+  return static_cast<int>(opset);
+}
+
 std::string qualified(const FileNode& node) {
   return node.domain.empty() ? node.type : core::text("{}::{}", node.domain, node.type);
 }
@@ -76,6 +84,7 @@ class Importer {
   std::vector<ValueId> apply_rule(const FileNode& node,
                                   std::vector<ValueId> inputs,
                                   const NodeOrder& order);
+  [[nodiscard]] int opset_of(const FileNode& node) const;
   std::vector<ValueId> add_constant(const FileNode& node);
   std::vector<ValueId> add_branch(Scope& scope, const FileNode& node);
 
@@ -107,16 +116,13 @@ Importer::Importer(const ModelFile& file, const ReadOptions& options)
 }
 
 Model Importer::import() {
-  const auto opset = file_.opsets.find("");
-  if (opset == file_.opsets.end()) {
+  if (file_.opsets.empty()) {
     throw fail(ErrorCode::kInvalidFile, "the model imports no version of ONNX's operators");
   }
-  if (opset->second < kOldestOpset || opset->second > kNewestOpset) {
-    throw fail(ErrorCode::kUnsupported, "opset {}; Lowtide reads {} to {}", opset->second,
-               kOldestOpset, kNewestOpset);
-  }
+  const auto opset = file_.opsets.find("");
   model_.path = file_.path;
-  model_.opset = static_cast<int>(opset->second);
+  model_.opset =
+      opset == file_.opsets.end() ? static_cast<int>(kNewestOpset) : checked_opset(opset->second);
   model_.producer = file_.producer;
   model_.metadata = file_.metadata;
   Scope scope = open_scope(file_.graph, nullptr);
@@ -187,10 +193,8 @@ ValueId Importer::enter(const TensorRef& tensor, const std::string& name) {
 void Importer::check_supported(const NodeOrder& order) const {
   std::map<std::string, std::string> lacking;  // operator -> first node
   for (const FileNode* node : order.nodes) {
-    const bool function = file_.functions.contains({node->domain, node->type});
-    if (!function && (is_builtin(*node) || rules_.contains({node->domain, node->type}))) continue;
-    lacking.emplace(qualified(*node) + (function ? " (a function of the model)" : ""),
-                    node->label());
+    if (is_builtin(*node) || rules_.contains({node->domain, node->type})) continue;
+    lacking.emplace(qualified(*node), node->label());
   }
   if (lacking.empty()) return;
   std::vector<std::string> parts;
@@ -243,7 +247,6 @@ void Importer::add_node(Scope& scope, const FileNode& node, const NodeOrder& ord
 std::vector<ValueId> Importer::apply_rule(const FileNode& node,
                                           std::vector<ValueId> inputs,
                                           const NodeOrder& order) {
-  const auto opset = file_.opsets.find(node.domain);
   std::vector<bool> used;
   for (const std::string& name : node.outputs) {
     used.push_back(!name.empty() && order.read.contains(name));
@@ -251,8 +254,7 @@ std::vector<ValueId> Importer::apply_rule(const FileNode& node,
   const NodeId begin(model_.graph.node_count());
   const std::size_t values_before = model_.graph.value_count();
   builder_.fold_up_to(std::min(options_.fold_limit, fold_budget_));
-  NodeView view(node, opset == file_.opsets.end() ? 1 : static_cast<int>(opset->second), inputs,
-                std::move(used), builder_);
+  NodeView view(node, opset_of(node), inputs, std::move(used), builder_);
   std::vector<ValueId> results = rules_.at({node.domain, node.type})(view);
   for (std::size_t i = values_before; i < model_.graph.value_count(); ++i) {
     const graph::Value& value = model_.graph.value(ValueId(i));
@@ -261,6 +263,13 @@ std::vector<ValueId> Importer::apply_rule(const FileNode& node,
   fold_budget_ = std::max(fold_budget_, Bytes());
   record_uses(node, inputs, begin);
   return results;
+}
+
+int Importer::opset_of(const FileNode& node) const {
+  if (node.domain.empty() && node.opset) return checked_opset(*node.opset);
+  if (node.domain.empty()) return model_.opset;
+  const auto opset = file_.opsets.find(node.domain);
+  return static_cast<int>(node.opset.value_or(opset == file_.opsets.end() ? 1 : opset->second));
 }
 
 std::vector<ValueId> Importer::add_constant(const FileNode& node) {

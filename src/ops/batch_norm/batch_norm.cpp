@@ -2,7 +2,11 @@
 
 #include "core/text.h"
 #include "ops/batch_norm/batch_norm_kernels.h"
+#include "ops/binary/binary.h"
 #include "ops/layout/layout.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "ops/unary/unary.h"
 #include "ops/update/update.h"
 
 namespace lowtide::ops {
@@ -126,6 +130,37 @@ std::vector<Alias> share_input_gradient(const BatchNormInputGradient& a, const S
 // A file in training mode may name further outputs. Until opset 13 they come in the order mean,
 // variance, saved mean, saved variance; from 14 on there are two. The running statistics in the
 // graph are the values that training replaces.
+ValueId spatial(GraphBuilder& b, ValueId x) {
+  return b.type(x).shape.rank() >= 3 ? to_channels_last(b, x) : x;
+}
+
+// A node in training mode whose running statistics the graph itself reads: all three outputs come
+// from the batch. (Where nothing reads them the node is one of given statistics until it is
+// trained.)
+std::vector<ValueId> from_batch(OnnxNode& node, const BatchNorm& attributes) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = spatial(b, node.required_input(0));
+  const std::vector<ValueId> statistics =
+      b.add(batch_statistics_op(), Attrs::of(BatchStatistics{.epsilon = attributes.epsilon}), {x});
+  const ValueId y =
+      b.add_one(batch_norm_apply_op(), Attrs::of(BatchNormApply{}),
+                {x, statistics[0], statistics[1], node.required_input(1), node.required_input(2)});
+  // Gradients pass through a mean, but not through BatchStatistics.
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < b.type(x).shape.rank(); ++i) {
+    if (i != 1) axes.push_back(i);
+  }
+  const ValueId mean = reduce_mean(b, x, axes, KeepDims::kYes);
+  const ValueId centred = sub(b, x, mean);
+  const ValueId variance = reduce_mean(b, mul(b, centred, centred), axes, KeepDims::kYes);
+  const auto moved = [&](std::size_t input, ValueId batch) {
+    const ValueId running = node.required_input(input);
+    return add(b, scale(b, running, attributes.momentum),
+               scale(b, reshape(b, batch, b.type(running).shape), 1 - attributes.momentum));
+  };
+  return {y, moved(3, mean), moved(4, variance)};
+}
+
 std::vector<ValueId> read_onnx(OnnxNode& node) {
   if (node.integer("spatial", 1) != 1) {
     throw fail(ErrorCode::kUnsupported, "spatial = {} is not supported",
@@ -140,6 +175,9 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   const BatchNorm attributes{.epsilon = double{node.real("epsilon", 1e-5F)},
                              .momentum = double{node.real("momentum", 0.9F)},
                              .training_mode = node.integer("training_mode", 0) != 0};
+  if (attributes.training_mode && (node.output_used(1) || node.output_used(2))) {
+    return from_batch(node, attributes);
+  }
   const ValueId y = batch_norm(node.builder(), node.required_input(0), node.required_input(1),
                                node.required_input(2), mean, variance, attributes);
   return {y, mean, variance};
@@ -149,10 +187,6 @@ std::optional<OnnxForm> write_onnx(const BatchNorm& a, const Signature&) {
   return OnnxForm{.type = "BatchNormalization",
                   .attributes = {{"epsilon", static_cast<float>(a.epsilon)},
                                  {"momentum", static_cast<float>(a.momentum)}}};
-}
-
-ValueId spatial(GraphBuilder& b, ValueId x) {
-  return b.type(x).shape.rank() >= 3 ? to_channels_last(b, x) : x;
 }
 
 }  // namespace
