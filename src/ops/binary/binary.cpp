@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "ops/binary/binary_kernels.h"
+#include "ops/cast/cast.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
@@ -198,32 +199,15 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   return {binary(node.builder(), kKind, node.required_input(0), node.required_input(1))};
 }
 
-// The elements of a constant input of any dtype.
-std::vector<double> constant_numbers(OnnxNode& node, std::size_t input, DType dtype) {
-  if (core::is_float(dtype)) return node.constant_reals(input).value();
-  const std::vector<std::int64_t> whole = node.constant_integers(input).value();
-  return {whole.begin(), whole.end()};
-}
-
-// The exponent may be of another dtype than the base; then it has to be a constant.
+// Of different dtypes the result has the base's; a fraction decides what the power is taken in.
 std::vector<ValueId> read_pow(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const ValueId base = node.required_input(0);
-  ValueId exponent = node.required_input(1);
-  const DType dtype = b.type(base).dtype;
-  if (b.type(exponent).dtype != dtype) {
-    const std::vector<double> values = constant_numbers(node, 1, b.type(exponent).dtype);
-    exponent = core::visit(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      ConstantTensor tensor{.type = {dtype, b.type(exponent).shape, Layout::kPlain}, .bytes = {}};
-      std::vector<std::byte> bytes(values.size() * sizeof(T));
-      std::transform(values.begin(), values.end(), reinterpret_cast<T*>(bytes.data()),
-                     [](double value) { return static_cast<T>(value); });
-      tensor.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-      return b.constant(std::move(tensor));
-    });
-  }
-  return {pow(b, base, exponent)};
+  const ValueId exponent = node.required_input(1);
+  const DType to = b.type(base).dtype;
+  const DType other = b.type(exponent).dtype;
+  const DType within = core::is_float(to) || !core::is_float(other) ? to : DType::kFloat64;
+  return {cast(b, pow(b, cast(b, base, within), cast(b, exponent, within)), to)};
 }
 
 std::vector<ValueId> read_mod(OnnxNode& node) {

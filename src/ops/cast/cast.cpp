@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "core/text.h"
+#include "ops/cast/quantization.h"
 
 namespace lowtide::ops {
 namespace {
@@ -85,11 +86,7 @@ constexpr std::array<OnnxType, 11> kOnnxTypes = {{{1, DType::kFloat32},
                                                   {13, DType::kUint64}}};
 
 std::vector<ValueId> read_cast(OnnxNode& node) {
-  const std::int64_t code = node.integer("to", 0);
-  for (const OnnxType& type : kOnnxTypes) {
-    if (type.code == code) return {cast(node.builder(), node.required_input(0), type.dtype)};
-  }
-  throw fail(ErrorCode::kUnsupported, "Cast to element type {}", code);
+  return {cast(node.builder(), node.required_input(0), dtype_of_onnx(node.integer("to", 0)))};
 }
 
 std::vector<ValueId> read_cast_like(OnnxNode& node) {
@@ -113,11 +110,24 @@ const OpDef& cast_op() {
       .gradient = gradient,
       .cost = cost,
       .repeat = Repeat::kExact,
-      .onnx = {{.type = "Cast", .read = read_cast}, {.type = "CastLike", .read = read_cast_like}},
+      .onnx = {{.type = "Cast", .read = read_cast},
+               {.type = "CastLike", .read = read_cast_like},
+               {.type = "QuantizeLinear", .read = read_quantize},
+               {.type = "DequantizeLinear", .read = read_dequantize},
+               {.type = "DynamicQuantizeLinear", .read = read_dynamic_quantize},
+               {.type = "MatMulInteger", .read = read_matmul_integer},
+               {.type = "QLinearMatMul", .read = read_quantized_matmul}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "reference", .run = run_cast}},
   }};
   return op;
+}
+
+DType dtype_of_onnx(std::int64_t code) {
+  for (const OnnxType& type : kOnnxTypes) {
+    if (type.code == code) return type.dtype;
+  }
+  throw fail(ErrorCode::kUnsupported, "element type {}", code);
 }
 
 ValueId cast(GraphBuilder& b, ValueId x, DType to) {

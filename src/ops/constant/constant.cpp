@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "kernels/copy.h"
+#include "ops/constant/signal_windows.h"
 #include "ops/movement.h"
 
 namespace lowtide::ops {
@@ -129,6 +130,10 @@ const OpDef& fill_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .onnx = {{.type = "ConstantOfShape", .read = read_constant_of_shape},
+               {.type = "EyeLike", .read = read_eye_like},
+               {.type = "HannWindow", .read = read_signal_window},
+               {.type = "HammingWindow", .read = read_signal_window},
+               {.type = "BlackmanWindow", .read = read_signal_window},
                {.type = "Range", .read = read_range},
                {.type = "Shape", .read = read_shape},
                {.type = "Size", .read = read_size}},
@@ -143,5 +148,24 @@ ValueId fill(GraphBuilder& b, core::TensorType type, double value) {
 }
 
 ValueId zeros(GraphBuilder& b, core::TensorType type) { return fill(b, std::move(type), 0); }
+
+ValueId scalar(GraphBuilder& b, core::DType dtype, double value) {
+  return numbers(b, dtype, core::Shape(), {value});
+}
+
+ValueId numbers(GraphBuilder& b,
+                core::DType dtype,
+                const core::Shape& shape,
+                const std::vector<double>& values) {
+  const auto width = static_cast<std::size_t>(core::element_bytes(dtype).count());
+  std::vector<std::byte> bytes;
+  bytes.reserve(values.size() * width);
+  for (const double value : values) {
+    const auto element = literal_of(dtype, value);
+    bytes.insert(bytes.end(), element.begin(), element.begin() + static_cast<long>(width));
+  }
+  return b.constant({{dtype, shape, core::Layout::kPlain},
+                     std::make_shared<const std::vector<std::byte>>(std::move(bytes))});
+}
 
 }  // namespace lowtide::ops

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 #include "graph/builder.h"
 
@@ -21,6 +22,13 @@ struct Fill {
 // while it is read, unlike a constant.
 graph::ValueId fill(graph::GraphBuilder& b, core::TensorType type, double value);
 graph::ValueId zeros(graph::GraphBuilder& b, core::TensorType type);
+
+// A constant of rank 0, and one of that shape; numbers are converted to the dtype.
+graph::ValueId scalar(graph::GraphBuilder& b, core::DType dtype, double value);
+graph::ValueId numbers(graph::GraphBuilder& b,
+                       core::DType dtype,
+                       const core::Shape& shape,
+                       const std::vector<double>& values);
 
 const graph::OpDef& fill_op();
 

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "kernels/dnnl/convolution.h"
 #include "ops/computation_kernel.h"
+#include "ops/conv/causal_conv.h"
 #include "ops/conv/conv_kernels.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce.h"
@@ -168,7 +169,8 @@ const OpDef& conv_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .slots = {{.input = 1}, {.input = 2}},
-      .onnx = {{.type = "Conv", .read = read_onnx}},
+      .onnx = {{.type = "Conv", .read = read_onnx},
+               {.type = "CausalConvWithState", .read = read_causal_conv}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "dnnl", .bind = bind_forward},
                   {.name = "reference", .run = run_conv_reference}},

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "kernels/rows.h"
 #include "ops/cast/cast.h"
+#include "ops/gather/compress.h"
 #include "ops/layout/layout.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
@@ -177,7 +178,7 @@ const OpDef& gather_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .slots = {{.input = 0, .slot = Slot::kParameter}},
-      .onnx = {{.type = "Gather", .read = read_onnx}},
+      .onnx = {{.type = "Gather", .read = read_onnx}, {.type = "Compress", .read = read_compress}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "rows", .run = run_rows}, {.name = "reference", .run = run_reference}},
   }};

@@ -8,6 +8,9 @@
 #include "ops/binary/binary.h"
 #include "ops/computation_kernel.h"
 #include "ops/layout/layout.h"
+#include "ops/matmul/linear_attention.h"
+#include "ops/matmul/recurrence.h"
+#include "ops/matmul/spectrum.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
@@ -239,7 +242,14 @@ const OpDef& matmul_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .slots = {{.input = 0}, {.input = 1}, {.input = 2}},
-      .onnx = {{.type = "MatMul", .read = read_matmul}, {.type = "Gemm", .read = read_gemm}},
+      .onnx = {{.type = "MatMul", .read = read_matmul},
+               {.type = "Gemm", .read = read_gemm},
+               {.type = "DFT", .read = read_dft},
+               {.type = "STFT", .read = read_stft},
+               {.type = "RNN", .read = read_rnn},
+               {.type = "GRU", .read = read_gru},
+               {.type = "LSTM", .read = read_lstm},
+               {.type = "LinearAttention", .read = read_linear_attention}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "dnnl", .supports = float_and_not_empty, .bind = bind_dnnl},
                   {.name = "reference", .run = run_reference}},

@@ -7,6 +7,7 @@
 #include "kernels/simd/update.h"
 #include "ops/layout/layout.h"
 #include "ops/scalar.h"
+#include "ops/update/optimizer_nodes.h"
 
 namespace lowtide::ops {
 namespace {
@@ -233,6 +234,7 @@ const OpDef& sgd_update_op() {
       .cost = cost_of_sgd,
       .repeat = Repeat::kNever,
       .alias_rule = share_sgd,
+      .onnx = {{.type = "Momentum", .read = read_momentum, .domain = kTrainingDomain}},
       .kernels = {{.name = "simd", .supports = is_float32, .run = run_sgd},
                   {.name = "reference", .run = run_sgd_reference}},
   }};
@@ -249,6 +251,8 @@ const OpDef& adam_update_op() {
       .aliases = {{.output = 0, .input = 0, .sharing = Sharing::kState},
                   {.output = 1, .input = 3, .sharing = Sharing::kState},
                   {.output = 2, .input = 4, .sharing = Sharing::kState}},
+      .onnx = {{.type = "Adagrad", .read = read_adagrad, .domain = kTrainingDomain},
+               {.type = "Adam", .read = read_adam, .domain = kTrainingDomain}},
       .kernels = {{.name = "simd", .supports = is_float32, .run = run_adam},
                   {.name = "reference", .run = run_adam_reference}},
   }};
