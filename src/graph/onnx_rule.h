@@ -75,12 +75,16 @@ struct OnnxRule {
 using OnnxAttribute =
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
 
-// A node as ONNX writes it (opset 17). `constant_inputs` are int64 vectors appended after the
-// node's own inputs, such as Reshape's target.
+// An input that ONNX wants and the graph keeps as an attribute: a number, a vector, or left out.
+using OnnxConstant =
+    std::variant<std::monostate, std::int64_t, std::vector<std::int64_t>, std::vector<float>>;
+
+// A node as ONNX writes it (opset 17). `constant_inputs` are appended after the node's own inputs,
+// such as Reshape's target.
 struct OnnxForm {
   std::string type;
   std::vector<std::pair<std::string, OnnxAttribute>> attributes = {};
-  std::vector<std::vector<std::int64_t>> constant_inputs = {};
+  std::vector<OnnxConstant> constant_inputs = {};
 };
 
 }  // namespace lowtide::graph

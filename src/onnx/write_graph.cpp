@@ -64,7 +64,7 @@ class GraphWriter {
             const std::string& name,
             const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs);
-  std::string add_integers(const std::vector<std::int64_t>& values, const std::string& stem);
+  std::string add_constant(const graph::OnnxConstant& constant, const std::string& stem);
   void add_initializers();
   Pieces initializer(const Value& value, const std::string& name);
   void add_content(const Value& value, Pieces& to);
@@ -131,13 +131,30 @@ void GraphWriter::name_values() {
   output_names_ = names_;
 }
 
-std::string GraphWriter::add_integers(const std::vector<std::int64_t>& values,
+// The name of the initializer; empty for an input that is left out.
+std::string GraphWriter::add_constant(const graph::OnnxConstant& constant,
                                       const std::string& stem) {
+  if (std::holds_alternative<std::monostate>(constant)) return "";
   const std::string name = fresh(stem);
-  const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(values.size())};
   WireWriter tensor;
-  tensor.packed(1, dims).integer(2, onnx_type_of(core::DType::kInt64));
-  tensor.packed(7, values).text(8, name);
+  const auto head = [&](const std::vector<std::int64_t>& dims, core::DType dtype) {
+    tensor.packed(1, dims).integer(2, onnx_type_of(dtype));
+  };
+  const auto length = [](const auto& items) {
+    return std::vector<std::int64_t>{static_cast<std::int64_t>(items.size())};
+  };
+  if (const auto* const number = std::get_if<std::int64_t>(&constant)) {
+    head({}, core::DType::kInt64);
+    tensor.packed(7, std::vector<std::int64_t>{*number});
+  } else if (const auto* const reals = std::get_if<std::vector<float>>(&constant)) {
+    head(length(*reals), core::DType::kFloat32);
+    tensor.packed(4, *reals);
+  } else {
+    const auto& integers = std::get<std::vector<std::int64_t>>(constant);
+    head(length(integers), core::DType::kInt64);
+    tensor.packed(7, integers);
+  }
+  tensor.text(8, name);
   content_.add(WireWriter().message(5, tensor).bytes());
   return name;
 }
@@ -171,7 +188,7 @@ void GraphWriter::add_node(NodeId id) {
   std::vector<std::string> inputs;
   for (const ValueId input : node.inputs) inputs.push_back(names_.at(input));
   for (std::size_t i = 0; i < form->constant_inputs.size(); ++i) {
-    inputs.push_back(add_integers(form->constant_inputs[i],
+    inputs.push_back(add_constant(form->constant_inputs[i],
                                   core::text("{}/{}", node.name, node.inputs.size() + i)));
   }
   std::vector<std::string> outputs;

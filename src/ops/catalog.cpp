@@ -10,12 +10,15 @@
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
 #include "ops/conv/conv.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/cum_sum/cum_sum.h"
 #include "ops/dropout/dropout.h"
 #include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
 #include "ops/gradient_norm/gradient_norm.h"
 #include "ops/group_norm/group_norm.h"
+#include "ops/indexing/indexing.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/layout/layout.h"
 #include "ops/matmul/matmul.h"
@@ -24,6 +27,7 @@
 #include "ops/predicate/predicate.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/split/split.h"
@@ -44,7 +48,7 @@ std::span<const graph::OpDef* const> catalog() {
       &matmul_op(),
       &conv_op(),
       &conv_weight_gradient_op(),
-      &conv_input_gradient_op(),
+      &conv_transpose_op(),
       &max_pool_op(),
       &max_pool_index_op(),
       &max_pool_gradient_op(),
@@ -71,6 +75,13 @@ std::span<const graph::OpDef* const> catalog() {
       &pad_gradient_op(),
       &gather_op(),
       &gather_gradient_op(),
+      &gather_elements_op(),
+      &gather_nd_op(),
+      &scatter_elements_op(),
+      &scatter_nd_op(),
+      &cum_sum_op(),
+      &resize_op(),
+      &resize_gradient_op(),
       &cast_op(),
       &fill_op(),
       &dropout_op(),

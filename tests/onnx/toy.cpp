@@ -126,7 +126,7 @@ std::optional<OnnxForm> form_relu(const Relu& relu, const Signature&) {
   OnnxForm form{.type = "Relu"};
   if (relu.times == 1) return form;
   form.attributes = {{"times", relu.times}};
-  form.constant_inputs = {{3, 4}};
+  form.constant_inputs = {std::vector<std::int64_t>{3, 4}};
   return form;
 }
 

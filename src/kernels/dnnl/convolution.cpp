@@ -14,7 +14,6 @@ struct Descs {
   memory::desc x;
   memory::desc w;      // as given
   memory::desc any_w;  // in the order oneDNN likes best
-  memory::desc bias;
   memory::desc y;
   memory::dims strides;
   memory::dims dilations;
@@ -33,7 +32,6 @@ Descs describe(const ConvolutionShape& shape) {
   return {.x = dense_channels_last(shape.x),
           .w = dense_plain(w),
           .any_w = {w, memory::data_type::f32, memory::format_tag::any},
-          .bias = shape.bias ? dense_plain({shape.y[1]}) : memory::desc(),
           .y = dense_channels_last(shape.y),
           .strides = shape.strides,
           .dilations = std::move(dilations),
@@ -43,13 +41,14 @@ Descs describe(const ConvolutionShape& shape) {
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Descs& d) {
+dnnl::convolution_forward::primitive_desc forward_desc(const Descs& d,
+                                                       const memory::desc& bias = {}) {
   return {process_engine(),
           dnnl::prop_kind::forward_training,
           kDirect,
           d.x,
           d.any_w,
-          d.bias,
+          bias,
           d.y,
           d.strides,
           d.dilations,
@@ -67,7 +66,8 @@ Place packed(Chain& chain, const memory::desc& given, const memory::desc& wanted
 }
 
 std::unique_ptr<Computation> make_forward(const Descs& d, bool bias) {
-  const auto desc = forward_desc(d);
+  const memory::desc channels = bias ? dense_plain({d.y.get_dims()[1]}) : memory::desc();
+  const auto desc = forward_desc(d, channels);
   if (!is_fast(desc)) return nullptr;
   auto chain = std::make_unique<Chain>();
   const memory::desc weights = desc.weights_desc();
@@ -75,22 +75,35 @@ std::unique_ptr<Computation> make_forward(const Descs& d, bool bias) {
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, d.x, input_place(0)},
                                      {DNNL_ARG_WEIGHTS, weights, w},
                                      {DNNL_ARG_DST, d.y, output_place()}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, d.bias, input_place(2)});
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, channels, input_place(2)});
   chain->add(desc, std::move(arguments));
   return chain;
 }
 
-std::unique_ptr<Computation> make_input_gradient(const Descs& d) {
+// Adds one number for each channel to the output.
+void add_bias(Chain& chain, const memory::desc& output) {
+  memory::dims dims(output.get_dims().size(), 1);
+  dims[1] = output.get_dims()[1];
+  const memory::desc bias = dense_plain(dims);
+  const dnnl::binary::primitive_desc desc(process_engine(), dnnl::algorithm::binary_add, output,
+                                          bias, output, with_user_scratchpad());
+  chain.add(desc, {{DNNL_ARG_SRC_0, output, output_place()},
+                   {DNNL_ARG_SRC_1, bias, input_place(2)},
+                   {DNNL_ARG_DST, output, output_place()}});
+}
+
+std::unique_ptr<Computation> make_input_gradient(const Descs& d, bool bias) {
   const dnnl::convolution_backward_data::primitive_desc desc(
       process_engine(), kDirect, d.x, d.any_w, d.y, d.strides, d.dilations, d.pads_begin,
       d.pads_end, forward_desc(d), with_user_scratchpad());
   if (!is_fast(desc)) return nullptr;
   auto chain = std::make_unique<Chain>();
   const memory::desc weights = desc.weights_desc();
-  const Place w = packed(*chain, d.w, weights, input_place(0));
+  const Place w = packed(*chain, d.w, weights, input_place(1));
   chain->add(desc, {{DNNL_ARG_WEIGHTS, weights, w},
-                    {DNNL_ARG_DIFF_DST, d.y, input_place(1)},
+                    {DNNL_ARG_DIFF_DST, d.y, input_place(0)},
                     {DNNL_ARG_DIFF_SRC, d.x, output_place()}});
+  if (bias) add_bias(*chain, d.x);
   return chain;
 }
 
@@ -119,7 +132,7 @@ std::unique_ptr<Computation> make_convolution(ConvolutionPass pass, const Convol
     const Descs descs = describe(shape);
     switch (pass) {
       case ConvolutionPass::kForward: return make_forward(descs, shape.bias);
-      case ConvolutionPass::kInputGradient: return make_input_gradient(descs);
+      case ConvolutionPass::kInputGradient: return make_input_gradient(descs, shape.bias);
       case ConvolutionPass::kWeightGradient: break;
     }
     return make_weight_gradient(descs);

@@ -20,12 +20,12 @@ struct ConvolutionShape {
   std::vector<std::int64_t> pads_begin;
   std::vector<std::int64_t> pads_end;
   std::int64_t groups = 1;
-  bool bias = false;  // forward only: a third input, one number for each channel of y
+  bool bias = false;  // a third input, one number for each channel of the output; not for weights
 };
 
 enum class ConvolutionPass : std::uint8_t {
   kForward,         // x, w (and bias) to y
-  kInputGradient,   // w, dy to dx
+  kInputGradient,   // dy, w (and bias) to dx
   kWeightGradient,  // x, dy to dw
 };
 

@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "core/text.h"
-#include "kernels/dnnl/convolution.h"
-#include "ops/computation_kernel.h"
 #include "ops/conv/causal_conv.h"
 #include "ops/conv/conv_kernels.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce.h"
 #include "ops/window.h"
@@ -51,12 +50,6 @@ std::vector<TensorType> infer_weight_gradient(const Conv& a, Types in) {
   return {{in[0].dtype, Shape(std::move(dims)), Layout::kPlain}};
 }
 
-std::vector<TensorType> infer_input_gradient(const ConvInputGradient& a, Types in) {
-  std::vector<std::int64_t> dims = a.spatial;
-  dims.insert(dims.begin(), {in[1].shape[0], in[0].shape[1] * a.conv.groups});
-  return {{in[0].dtype, Shape(std::move(dims)), Layout::kChannelsLast}};
-}
-
 // The weight gradient comes first: after it x is no longer needed.
 InputGradients gradient(const Conv& a, GradientContext& g) {
   GraphBuilder& b = g.builder();
@@ -65,98 +58,47 @@ InputGradients gradient(const Conv& a, GradientContext& g) {
   if (g.needs(1)) {
     result[1] = b.add_one(conv_weight_gradient_op(), Attrs::of(a), {g.in(0), dy});
   }
-  if (a.bias && g.needs(2)) {
-    std::vector<std::size_t> axes = {0};
-    for (std::size_t i = 2; i < b.type(dy).shape.rank(); ++i) axes.push_back(i);
-    result[2] = reduce_sum(b, dy, std::move(axes), KeepDims::kNo);
-  }
+  if (a.bias && g.needs(2)) result[2] = bias_gradient(b, dy);
   if (g.needs(0)) {
     const std::vector<std::int64_t>& dims = g.type(g.in(0)).shape.dims();
-    const ConvInputGradient attributes{.conv = a, .spatial = {dims.begin() + 2, dims.end()}};
-    result[0] = b.add_one(conv_input_gradient_op(), Attrs::of(attributes), {g.in(1), dy});
+    ConvTranspose attributes{.conv = a, .spatial = {dims.begin() + 2, dims.end()}};
+    attributes.conv.bias = false;
+    result[0] = b.add_one(conv_transpose_op(), Attrs::of(std::move(attributes)), {dy, g.in(1)});
   }
   return result;
 }
 
-// Every pass multiplies each weight with each window of its group once.
-Cost cost_of(const TensorType& w, const TensorType& y, const Signature& types) {
-  Bytes traffic = types.out[0].bytes();
-  for (const TensorType& type : types.in) traffic += type.bytes();
-  const std::int64_t channels = w.shape[0];
-  const double windows = channels == 0 ? 0.0 : static_cast<double>(y.shape.elements() / channels);
-  return {.flops = 2.0 * windows * static_cast<double>(w.shape.elements()), .traffic = traffic};
+Cost cost(const Conv&, const Signature& types) {
+  return cost_of_windows(types.in[1], types.out[0], types);
 }
-
-Cost cost(const Conv&, const Signature& types) { return cost_of(types.in[1], types.out[0], types); }
 
 Cost cost_of_weight_gradient(const Conv&, const Signature& types) {
-  return cost_of(types.out[0], types.in[1], types);
-}
-
-Cost cost_of_input_gradient(const ConvInputGradient&, const Signature& types) {
-  return cost_of(types.in[0], types.in[1], types);
-}
-
-std::unique_ptr<BoundKernel> bind_pass(ConvolutionPass pass,
-                                       const Conv& a,
-                                       const TensorType& x,
-                                       const TensorType& w,
-                                       const TensorType& y) {
-  if (x.dtype != core::DType::kFloat32 || x.bytes() == Bytes() || w.bytes() == Bytes() ||
-      y.bytes() == Bytes()) {
-    return nullptr;
-  }
-  return bind_computation("dnnl", kernels::make_convolution(pass, {.x = x.shape.dims(),
-                                                                   .w = w.shape.dims(),
-                                                                   .y = y.shape.dims(),
-                                                                   .strides = a.strides,
-                                                                   .dilations = a.dilations,
-                                                                   .pads_begin = a.pads_begin,
-                                                                   .pads_end = a.pads_end,
-                                                                   .groups = a.groups,
-                                                                   .bias = a.bias}));
+  return cost_of_windows(types.out[0], types.in[1], types);
 }
 
 std::unique_ptr<BoundKernel> bind_forward(const Conv& a,
                                           const Signature& types,
                                           const core::Machine&) {
-  return bind_pass(ConvolutionPass::kForward, a, types.in[0], types.in[1], types.out[0]);
+  return bind_convolution(ConvolutionPass::kForward, a, types.in[0], types.in[1], types.out[0]);
 }
 
 std::unique_ptr<BoundKernel> bind_weight_gradient(const Conv& a,
                                                   const Signature& types,
                                                   const core::Machine&) {
-  return bind_pass(ConvolutionPass::kWeightGradient, a, types.in[0], types.out[0], types.in[1]);
-}
-
-std::unique_ptr<BoundKernel> bind_input_gradient(const ConvInputGradient& a,
-                                                 const Signature& types,
-                                                 const core::Machine&) {
-  return bind_pass(ConvolutionPass::kInputGradient, a.conv, types.out[0], types.in[0], types.in[1]);
+  return bind_convolution(ConvolutionPass::kWeightGradient, a, types.in[0], types.out[0],
+                          types.in[1]);
 }
 
 std::vector<ValueId> read_onnx(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const ValueId x = node.required_input(0);
   const ValueId w = node.required_input(1);
-  const Shape shape = b.type(w).shape;
-  if (shape.rank() < 3) {
-    throw fail(ErrorCode::kInvalidFile, "weights {} have no spatial axis", shape.str());
-  }
-  Conv a{.groups = node.integer("group", 1),
-         .kernel = {shape.dims().begin() + 2, shape.dims().end()}};
-  const std::vector<std::int64_t> kernel = node.integers("kernel_shape");
-  if (!kernel.empty() && kernel != a.kernel) {
-    throw fail(ErrorCode::kInvalidFile, "kernel_shape {} is not that of the weights {}", kernel,
-               shape.str());
-  }
+  Conv a = read_weights(node, b.type(w).shape);
   return {conv(b, x, w, node.input(2), read_window(node, std::move(a), b.type(x).shape))};
 }
 
 std::optional<OnnxForm> write_onnx(const Conv& a, const Signature&) {
-  OnnxForm form{.type = "Conv", .attributes = window_attributes(window_of(a))};
-  form.attributes.emplace_back("group", a.groups);
-  return form;
+  return OnnxForm{.type = "Conv", .attributes = conv_attributes(a)};
 }
 
 }  // namespace
@@ -191,17 +133,38 @@ const OpDef& conv_weight_gradient_op() {
   return op;
 }
 
-const OpDef& conv_input_gradient_op() {
-  static const TypedOp<ConvInputGradient> op{{
-      .name = "ConvInputGradient",
-      .infer = infer_input_gradient,
-      .gradient = not_differentiable,
-      .cost = cost_of_input_gradient,
-      .repeat = Repeat::kExact,
-      .kernels = {{.name = "dnnl", .bind = bind_input_gradient},
-                  {.name = "reference", .run = run_conv_input_gradient_reference}},
-  }};
-  return op;
+ValueId bias_gradient(GraphBuilder& b, ValueId dy) {
+  std::vector<std::size_t> axes = {0};
+  for (std::size_t i = 2; i < b.type(dy).shape.rank(); ++i) axes.push_back(i);
+  return reduce_sum(b, dy, std::move(axes), KeepDims::kNo);
+}
+
+Cost cost_of_windows(const TensorType& w, const TensorType& y, const Signature& types) {
+  Bytes traffic = types.out[0].bytes();
+  for (const TensorType& type : types.in) traffic += type.bytes();
+  const std::int64_t channels = w.shape[0];
+  const double windows = channels == 0 ? 0.0 : static_cast<double>(y.shape.elements() / channels);
+  return {.flops = 2.0 * windows * static_cast<double>(w.shape.elements()), .traffic = traffic};
+}
+
+Conv read_weights(const OnnxNode& node, const Shape& weights) {
+  if (weights.rank() < 3) {
+    throw fail(ErrorCode::kInvalidFile, "weights {} have no spatial axis", weights.str());
+  }
+  Conv a{.groups = node.integer("group", 1),
+         .kernel = {weights.dims().begin() + 2, weights.dims().end()}};
+  const std::vector<std::int64_t> kernel = node.integers("kernel_shape");
+  if (!kernel.empty() && kernel != a.kernel) {
+    throw fail(ErrorCode::kInvalidFile, "kernel_shape {} is not that of the weights {}", kernel,
+               weights.str());
+  }
+  return a;
+}
+
+std::vector<std::pair<std::string, OnnxAttribute>> conv_attributes(const Conv& a) {
+  auto attributes = window_attributes(window_of(a));
+  attributes.emplace_back("group", a.groups);
+  return attributes;
 }
 
 ValueId conv(GraphBuilder& b, ValueId x, ValueId w, ValueId bias, Conv attributes) {

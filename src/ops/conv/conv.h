@@ -1,7 +1,10 @@
-// Conv: convolution over one to three spatial axes, with groups, and its two gradients.
+// Conv: convolution over one to three spatial axes, with groups. Its gradient with respect to x is
+// a ConvTranspose.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/builder.h"
@@ -30,16 +33,18 @@ graph::ValueId conv(graph::GraphBuilder& b,
                     graph::ValueId bias,
                     Conv attributes);
 
-// The gradient of a convolution with respect to x needs the spatial sizes of x, which strides hide.
-struct ConvInputGradient {
-  Conv conv;
-  std::vector<std::int64_t> spatial;
-
-  bool operator==(const ConvInputGradient&) const = default;
-};
+// What ConvTranspose shares: the sums of dy that are a bias's gradient,
+graph::ValueId bias_gradient(graph::GraphBuilder& b, graph::ValueId dy);
+// the cost of a pass, each of which multiplies each weight with each window of its group once,
+graph::Cost cost_of_windows(const core::TensorType& w,
+                            const core::TensorType& y,
+                            const graph::Signature& types);
+// the groups and kernel of an ONNX node (throws Error(kInvalidFile) where kernel_shape is not that
+// of the weights), and its attributes.
+Conv read_weights(const graph::OnnxNode& node, const core::Shape& weights);
+std::vector<std::pair<std::string, graph::OnnxAttribute>> conv_attributes(const Conv& a);
 
 const graph::OpDef& conv_op();
 const graph::OpDef& conv_weight_gradient_op();  // x, dy to dw
-const graph::OpDef& conv_input_gradient_op();   // w, dy to dx
 
 }  // namespace lowtide::ops

@@ -1,6 +1,7 @@
 #include "ops/conv/conv_kernels.h"
 
 #include "core/parallel.h"
+#include "ops/computation_kernel.h"
 #include "ops/window.h"
 
 namespace lowtide::ops {
@@ -33,6 +34,26 @@ struct Walk {
 };
 
 }  // namespace
+
+std::unique_ptr<graph::BoundKernel> bind_convolution(kernels::ConvolutionPass pass,
+                                                     const Conv& a,
+                                                     const TensorType& x,
+                                                     const TensorType& w,
+                                                     const TensorType& y) {
+  if (x.dtype != core::DType::kFloat32 || x.bytes() == Bytes() || w.bytes() == Bytes() ||
+      y.bytes() == Bytes()) {
+    return nullptr;
+  }
+  return bind_computation("dnnl", kernels::make_convolution(pass, {.x = x.shape.dims(),
+                                                                   .w = w.shape.dims(),
+                                                                   .y = y.shape.dims(),
+                                                                   .strides = a.strides,
+                                                                   .dilations = a.dilations,
+                                                                   .pads_begin = a.pads_begin,
+                                                                   .pads_end = a.pads_end,
+                                                                   .groups = a.groups,
+                                                                   .bias = a.bias}));
+}
 
 void run_conv_reference(const Conv& a, const graph::Signature& types, const graph::Run& run) {
   const Walk at(a, types.in[0], types.in[1], types.out[0]);
@@ -95,22 +116,23 @@ void run_conv_weight_gradient_reference(const Conv& a,
   });
 }
 
-void run_conv_input_gradient_reference(const ConvInputGradient& a,
-                                       const graph::Signature& types,
-                                       const graph::Run& run) {
-  const Walk at(a.conv, types.out[0], types.in[0], types.in[1]);
+void run_conv_transpose_reference(const ConvTranspose& a,
+                                  const graph::Signature& types,
+                                  const graph::Run& run) {
+  const Walk at(a.conv, types.out[0], types.in[1], types.in[0]);
   core::visit_float(types.out[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    const T* const bias = a.conv.bias ? run.input<T>(2) : nullptr;
     core::parallel_for(at.samples * at.channels_in, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t c = i % at.channels_in;
         const std::int64_t first = c / at.in_each * at.out_each;  // channel of y
-        const T* const w = run.input<T>(0) + first * at.w.sample + c % at.in_each * at.w.channel;
+        const T* const w = run.input<T>(1) + first * at.w.sample + c % at.in_each * at.w.channel;
         const T* const dy =
-            run.input<T>(1) + i / at.channels_in * at.y.sample + first * at.y.channel;
+            run.input<T>(0) + i / at.channels_in * at.y.sample + first * at.y.channel;
         T* const dx = run.output<T>(0) + i / at.channels_in * at.x.sample + c * at.x.channel;
         for_each_place(in_sizes(at.axes), [&](const Place3& place) {
-          double sum = 0;
+          double sum = bias == nullptr ? 0.0 : double(bias[c]);
           for_each_window(at.axes, place, [&](const Place3& tap, const Place3& window) {
             const T* const pixel = dy + at.y.at(window);
             const T* const weight = w + at.w.at(tap);

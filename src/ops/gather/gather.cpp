@@ -7,6 +7,7 @@
 #include "kernels/rows.h"
 #include "ops/cast/cast.h"
 #include "ops/gather/compress.h"
+#include "ops/indexing/indexing.h"
 #include "ops/layout/layout.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
@@ -24,8 +25,7 @@ using core::Layout;
 
 std::vector<TensorType> infer(const Gather& a, Types in) {
   const core::Shape& data = in[0].shape;
-  const bool indexed = in[1].dtype == DType::kInt32 || in[1].dtype == DType::kInt64;
-  if (a.axis >= data.rank() || !indexed || in[0].layout != Layout::kPlain ||
+  if (a.axis >= data.rank() || !is_index_type(in[1].dtype) || in[0].layout != Layout::kPlain ||
       in[1].layout != Layout::kPlain) {
     throw fail(ErrorCode::kInvalidArgument, "cannot gather from {} along axis {} by {}",
                in[0].str(), a.axis, in[1].str());
@@ -62,12 +62,6 @@ kernels::RowLookup lookup(const core::Shape& data,
           .rows = at.length,
           .count = indices.elements(),
           .row_length = at.inner * element_size};
-}
-
-template <class F>
-void with_index_type(DType dtype, F&& f) {
-  if (dtype == DType::kInt32) return f(std::int32_t{});
-  f(std::int64_t{});
 }
 
 void run_rows(const Gather& a, const Signature& types, const Run& run) {
@@ -138,25 +132,18 @@ void run_gradient_reference(const GatherGradient& a, const Signature& types, con
   });
 }
 
-void check_constant_indices(GraphBuilder& b, ValueId indices, std::int64_t length) {
-  const auto known = b.constant_value(indices);
-  if (!known) return;
-  with_index_type(known->type.dtype, [&](auto zero) {
-    const auto* const first = known->data<decltype(zero)>();
-    for (std::int64_t i = 0; i < known->type.shape.elements(); ++i) {
-      if (kernels::row_of(first[i], length) < 0) {
-        throw fail(ErrorCode::kInvalidArgument, "index {} is outside an axis of length {}",
-                   first[i], length);
-      }
-    }
-  });
-}
-
 // Ops whose outputs hold nothing but elements of their first input.
 bool keeps_elements(const OpDef* op) {
   const std::array<const OpDef*, 6> ops = {&cast_op(),  &convert_layout_op(), &reshape_op(),
                                            &slice_op(), &split_op(),          &transpose_op()};
   return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// The axis that the node's second input counts along.
+std::optional<std::size_t> gathered_axis(const Node& node) {
+  if (node.op == &gather_op()) return node.attrs.as<Gather>().axis;
+  if (node.op == &gather_elements_op()) return node.attrs.as<Indexing>().axis;
+  return std::nullopt;
 }
 
 std::vector<ValueId> read_onnx(OnnxNode& node) {
@@ -205,15 +192,33 @@ ValueId gather(GraphBuilder& b, ValueId data, ValueId indices, std::int64_t axis
   const std::int64_t length = shape[at];
   indices = to_plain(b, indices);
   const ValueId result = b.add_one(gather_op(), Attrs::of(Gather{.axis = at}), {data, indices});
-  check_constant_indices(b, indices, length);
+  check_constant_indices(b, indices, {length});
   return result;
+}
+
+void check_constant_indices(GraphBuilder& b,
+                            ValueId indices,
+                            const std::vector<std::int64_t>& lengths) {
+  const auto known = b.constant_value(indices);
+  if (!known) return;
+  with_index_type(known->type.dtype, [&](auto zero) {
+    const auto* const first = known->data<decltype(zero)>();
+    for (std::int64_t i = 0; i < known->type.shape.elements(); ++i) {
+      const std::int64_t length = lengths[static_cast<std::size_t>(i) % lengths.size()];
+      if (kernels::row_of(first[i], length) < 0) {
+        throw fail(ErrorCode::kInvalidArgument, "index {} is outside an axis of length {}",
+                   first[i], length);
+      }
+    }
+  });
 }
 
 std::vector<IndexLimit> index_limits(const Graph& graph) {
   std::vector<IndexLimit> limits;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(NodeId(i));
-    if (node.op != &gather_op()) continue;
+    const std::optional<std::size_t> axis = gathered_axis(node);
+    if (!axis) continue;
     ValueId indices = node.inputs[1];
     while (graph.value(indices).producer.valid()) {
       const Node& producer = graph.node(graph.value(indices).producer);
@@ -221,8 +226,7 @@ std::vector<IndexLimit> index_limits(const Graph& graph) {
       indices = producer.inputs[0];
     }
     if (graph.value(indices).role != Role::kInput) continue;
-    const std::int64_t length = graph.type(node.inputs[0]).shape[node.attrs.as<Gather>().axis];
-    limits.push_back({.input = indices, .length = length});
+    limits.push_back({.input = indices, .length = graph.type(node.inputs[0]).shape[*axis]});
   }
   return limits;
 }

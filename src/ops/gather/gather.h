@@ -34,6 +34,23 @@ struct IndexLimit {
 
 std::vector<IndexLimit> index_limits(const graph::Graph& graph);
 
+// Throws Error(kInvalidArgument) where `indices` are constant and one lies outside its axis: the
+// i-th one's has lengths[i % lengths.size()] places.
+void check_constant_indices(graph::GraphBuilder& b,
+                            graph::ValueId indices,
+                            const std::vector<std::int64_t>& lengths);
+
+constexpr bool is_index_type(core::DType dtype) {
+  return dtype == core::DType::kInt32 || dtype == core::DType::kInt64;
+}
+
+// Calls f with a zero of the indices' type.
+template <class F>
+void with_index_type(core::DType dtype, F&& f) {
+  if (dtype == core::DType::kInt32) return f(std::int32_t{});
+  f(std::int64_t{});
+}
+
 // Adds the gradients of all copies of a slice: indices, dy -> a tensor of the data's `shape`.
 struct GatherGradient {
   std::size_t axis = 0;

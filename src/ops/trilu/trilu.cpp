@@ -90,7 +90,7 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
 std::optional<OnnxForm> write_onnx(const Trilu& a, const Signature&) {
   return OnnxForm{.type = "Trilu",
                   .attributes = {{"upper", std::int64_t{a.keep == Triangle::kUpper ? 1 : 0}}},
-                  .constant_inputs = {{a.diagonal}}};
+                  .constant_inputs = {std::vector<std::int64_t>{a.diagonal}}};
 }
 
 }  // namespace
