@@ -7,18 +7,25 @@ namespace lowtide::ops {
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> all;
   for (const auto& cases : {
-           arg_max_cases(),       batch_norm_cases(), binary_cases(),
-           broadcast_cases(),     cast_cases(),       concat_cases(),
-           constant_cases(),      conv_cases(),       conv_transpose_cases(),
-           cross_entropy_cases(), cum_sum_cases(),    dropout_cases(),
-           expand_cases(),        gather_cases(),     gradient_norm_cases(),
-           group_norm_cases(),    indexing_cases(),   layer_norm_cases(),
-           layout_cases(),        matmul_cases(),     pad_cases(),
-           pool_cases(),          predicate_cases(),  reduce_cases(),
-           reshape_cases(),       resize_cases(),     slice_cases(),
-           softmax_cases(),       split_cases(),      squared_error_cases(),
-           tile_cases(),          transpose_cases(),  trilu_cases(),
-           unary_cases(),         update_cases(),     where_cases(),
+           arg_max_cases(),       batch_norm_cases(),
+           bit_cast_cases(),      binary_cases(),
+           broadcast_cases(),     cast_cases(),
+           concat_cases(),        constant_cases(),
+           conv_cases(),          conv_transpose_cases(),
+           cross_entropy_cases(), cum_sum_cases(),
+           dropout_cases(),       expand_cases(),
+           gather_cases(),        gradient_norm_cases(),
+           group_norm_cases(),    indexing_cases(),
+           layer_norm_cases(),    layout_cases(),
+           matmul_cases(),        pad_cases(),
+           pool_cases(),          predicate_cases(),
+           reduce_cases(),        reshape_cases(),
+           resize_cases(),        slice_cases(),
+           softmax_cases(),       split_cases(),
+           squared_error_cases(), tile_cases(),
+           transpose_cases(),     trilu_cases(),
+           unary_cases(),         update_cases(),
+           where_cases(),
        }) {
     all.insert(all.end(), cases.begin(), cases.end());
   }

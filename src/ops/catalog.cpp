@@ -5,6 +5,7 @@
 #include "ops/arg_max/arg_max.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
+#include "ops/bit_cast/bit_cast.h"
 #include "ops/broadcast/broadcast.h"
 #include "ops/cast/cast.h"
 #include "ops/concat/concat.h"
@@ -82,6 +83,7 @@ std::span<const graph::OpDef* const> catalog() {
       &cum_sum_op(),
       &resize_op(),
       &resize_gradient_op(),
+      &bit_cast_op(),
       &cast_op(),
       &fill_op(),
       &dropout_op(),

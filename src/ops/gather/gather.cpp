@@ -7,6 +7,7 @@
 #include "kernels/rows.h"
 #include "ops/cast/cast.h"
 #include "ops/gather/compress.h"
+#include "ops/gather/grid_sample.h"
 #include "ops/indexing/indexing.h"
 #include "ops/layout/layout.h"
 #include "ops/reshape/reshape.h"
@@ -165,7 +166,10 @@ const OpDef& gather_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .slots = {{.input = 0, .slot = Slot::kParameter}},
-      .onnx = {{.type = "Gather", .read = read_onnx}, {.type = "Compress", .read = read_compress}},
+      .onnx = {{.type = "Gather", .read = read_onnx},
+               {.type = "Compress", .read = read_compress},
+               {.type = "GridSample", .read = read_grid_sample},
+               {.type = "AffineGrid", .read = read_affine_grid}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "rows", .run = run_rows}, {.name = "reference", .run = run_reference}},
   }};

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "kernels/simd/pool.h"
+#include "ops/cast/cast.h"
 #include "ops/layout/layout.h"
 #include "ops/pool/pool_kernels.h"
 #include "ops/window.h"
@@ -165,9 +166,14 @@ std::vector<ValueId> read_pool(OnnxNode& node) {
          .ceil = node.integer("ceil_mode", 0) != 0,
          .count_padding = node.integer("count_include_pad", 0) != 0};
   if (a.kernel.empty()) throw fail(ErrorCode::kInvalidFile, "kernel_shape is missing");
-  a = read_window(node, std::move(a), b.type(x).shape);
-  return {node.type() == "MaxPool" ? max_pool(b, x, std::move(a))
-                                   : average_pool(b, x, std::move(a))};
+  const TensorType type = b.type(x);
+  a = read_window(node, std::move(a), type.shape);
+  if (node.type() != "MaxPool") return {average_pool(b, x, std::move(a))};
+  // Bytes come through floats unchanged.
+  if (type.dtype != core::DType::kInt8 && type.dtype != core::DType::kUint8) {
+    return {max_pool(b, x, std::move(a))};
+  }
+  return {cast(b, max_pool(b, cast(b, x, core::DType::kFloat32), std::move(a)), type.dtype)};
 }
 
 std::vector<ValueId> read_global(OnnxNode& node) {

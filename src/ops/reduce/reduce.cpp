@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "ops/binary/binary.h"
 #include "ops/broadcast/broadcast.h"
+#include "ops/cast/cast.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce_kernels.h"
 #include "ops/reshape/reshape.h"
@@ -113,6 +114,18 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
       reduce(node.builder(), kKind, node.required_input(0), std::move(request.axes), request.keep)};
 }
 
+// From opset 20 on of bools too: any and all of them.
+template <ReduceKind kKind>
+std::vector<ValueId> read_extreme(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = node.required_input(0);
+  if (b.type(x).dtype != core::DType::kBool) return read_onnx<kKind>(node);
+  Request request = read_request(node);
+  const ValueId bytes = cast(b, x, core::DType::kUint8);
+  return {
+      cast(b, reduce(b, kKind, bytes, std::move(request.axes), request.keep), core::DType::kBool)};
+}
+
 // ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum and ReduceLogSumExp are sums of something.
 std::vector<ValueId> read_composed(OnnxNode& node) {
   GraphBuilder& b = node.builder();
@@ -141,8 +154,8 @@ std::vector<OnnxRule> onnx_rules(ReduceKind kind) {
               {.type = "ReduceLogSum", .read = read_composed},
               {.type = "ReduceLogSumExp", .read = read_composed}};
     case ReduceKind::kMean: return {{.type = "ReduceMean", .read = read_onnx<ReduceKind::kMean>}};
-    case ReduceKind::kMax: return {{.type = "ReduceMax", .read = read_onnx<ReduceKind::kMax>}};
-    case ReduceKind::kMin: return {{.type = "ReduceMin", .read = read_onnx<ReduceKind::kMin>}};
+    case ReduceKind::kMax: return {{.type = "ReduceMax", .read = read_extreme<ReduceKind::kMax>}};
+    case ReduceKind::kMin: return {{.type = "ReduceMin", .read = read_extreme<ReduceKind::kMin>}};
     case ReduceKind::kProd: return {{.type = "ReduceProd", .read = read_onnx<ReduceKind::kProd>}};
   }
   return {};
