@@ -116,7 +116,9 @@ const OpDef& cast_op() {
                {.type = "DequantizeLinear", .read = read_dequantize},
                {.type = "DynamicQuantizeLinear", .read = read_dynamic_quantize},
                {.type = "MatMulInteger", .read = read_matmul_integer},
-               {.type = "QLinearMatMul", .read = read_quantized_matmul}},
+               {.type = "QLinearMatMul", .read = read_quantized_matmul},
+               {.type = "ConvInteger", .read = read_conv_integer},
+               {.type = "QLinearConv", .read = read_quantized_conv}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "reference", .run = run_cast}},
   }};

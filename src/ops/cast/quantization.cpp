@@ -2,17 +2,20 @@
 
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/text.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/constant/constant.h"
+#include "ops/conv/conv.h"
 #include "ops/expand/expand.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/slice/slice.h"
 #include "ops/unary/unary.h"
+#include "ops/window.h"
 
 namespace lowtide::ops {
 namespace {
@@ -70,10 +73,12 @@ ValueId centred(GraphBuilder& b, ValueId x, ValueId zero_point) {
   return zero_point.valid() ? sub(b, x, cast(b, zero_point, DType::kFloat64)) : x;
 }
 
-// One number for each row of an operand.
-ValueId for_rows(GraphBuilder& b, ValueId factor) {
+// One number for each row (or output channel) of an operand, in front of `behind` other axes.
+ValueId for_rows(GraphBuilder& b, ValueId factor, std::size_t behind = 1) {
   if (!factor.valid() || b.type(factor).shape.rank() != 1) return factor;
-  return reshape(b, factor, Shape{b.type(factor).shape[0], 1});
+  std::vector<std::int64_t> dims(behind + 1, 1);
+  dims[0] = b.type(factor).shape[0];
+  return reshape(b, factor, Shape(std::move(dims)));
 }
 
 // The product's scale over that of the result, in float64.
@@ -87,6 +92,15 @@ ValueId requantized(GraphBuilder& b,
   const ValueId factor = div(b, mul(b, wide(a_scale), wide(c_scale)), wide(y_scale));
   const ValueId one = scalar(b, DType::kFloat64, 1);
   return quantized(b, mul(b, product, factor), one, y_zero_point, b.type(y_zero_point).dtype);
+}
+
+ValueId integer_conv(
+    OnnxNode& node, ValueId x, ValueId w, ValueId x_zero_point, ValueId w_zero_point) {
+  GraphBuilder& b = node.builder();
+  const std::size_t behind = b.type(w).shape.rank() - 1;
+  const ValueId weights = centred(b, w, for_rows(b, w_zero_point, behind));
+  Conv windows = read_window(node, read_weights(node, b.type(w).shape), b.type(x).shape);
+  return conv(b, centred(b, x, x_zero_point), weights, ValueId(), std::move(windows));
 }
 
 DType quantized_type(OnnxNode& node, ValueId zero_point) {
@@ -150,6 +164,29 @@ std::vector<ValueId> read_quantized_matmul(OnnxNode& node) {
   const ValueId a = centred(b, node.required_input(0), rows(2));
   const ValueId c = centred(b, node.required_input(3), node.required_input(5));
   return {requantized(b, matmul(b, a, c), rows(1), node.required_input(4), rows(6), rows(7))};
+}
+
+std::vector<ValueId> read_conv_integer(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  return {cast(b,
+               integer_conv(node, node.required_input(0), node.required_input(1), node.input(2),
+                            node.input(3)),
+               DType::kInt32)};
+}
+
+// The bias is in steps of the product.
+std::vector<ValueId> read_quantized_conv(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId w = node.required_input(3);
+  const std::size_t behind = b.type(w).shape.rank() - 2;
+  ValueId product =
+      integer_conv(node, node.required_input(0), w, node.required_input(2), node.required_input(5));
+  if (node.input(8).valid()) {
+    product = add(b, product, for_rows(b, cast(b, node.input(8), DType::kFloat64), behind));
+  }
+  return {requantized(b, product, node.required_input(1),
+                      for_rows(b, node.required_input(4), behind), node.required_input(6),
+                      node.required_input(7))};
 }
 
 }  // namespace lowtide::ops

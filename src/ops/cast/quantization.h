@@ -13,5 +13,7 @@ std::vector<graph::ValueId> read_dequantize(graph::OnnxNode& node);
 std::vector<graph::ValueId> read_dynamic_quantize(graph::OnnxNode& node);
 std::vector<graph::ValueId> read_matmul_integer(graph::OnnxNode& node);
 std::vector<graph::ValueId> read_quantized_matmul(graph::OnnxNode& node);
+std::vector<graph::ValueId> read_conv_integer(graph::OnnxNode& node);
+std::vector<graph::ValueId> read_quantized_conv(graph::OnnxNode& node);
 
 }  // namespace lowtide::ops
