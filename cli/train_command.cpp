@@ -17,6 +17,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report_json.h"
+#include "trace_report.h"
 
 namespace lowtide::cli {
 namespace {
@@ -36,6 +37,7 @@ struct Options {
   RawLoss loss;
   std::filesystem::path out;
   std::filesystem::path log;
+  std::filesystem::path trace;
   bool json = false;
 };
 
@@ -161,6 +163,8 @@ int train(const std::shared_ptr<Options>& options) {
   finish(options->model, options->settings.model);
   finish(options->loss, options->settings.loss);
   check_writable(options->out);
+  check_writable(options->trace);
+  options->settings.trace = !options->trace.empty();
   Trainer trainer(options->settings);
   StepLog log(options->log);
   say(options->json, plan_text(trainer.plan()));
@@ -185,6 +189,11 @@ int train(const std::shared_ptr<Options>& options) {
     trainer.save(options->out);
     say(options->json, fmt::format("wrote {}", options->out.string()));
   }
+  if (!options->trace.empty()) {
+    const TraceReport trace = trainer.trace();
+    write_trace(trace, options->trace);
+    say(options->json, trace_text(trace));
+  }
   say(options->json, fmt::format("peak resident memory {} of {}", peak_resident().str(),
                                  trainer.plan().budget.str()));
   if (options->json) fmt::print("{}\n", result_json(*options, trainer, totals).dump(2));
@@ -201,6 +210,11 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("-o,--out", options->out, "The trained model to write")
       ->type_name("OUT.onnx");
   command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");
+  command
+      ->add_option("--trace", options->trace,
+                   "Write the fastest step, node by node, in Chrome's trace format, and print the "
+                   "time by op")
+      ->type_name("FILE.json");
   command->add_flag("--json", options->json,
                     "Print one JSON object to standard output, all else to standard error");
   command->callback([options, &action] { action = [options] { return train(options); }; });

@@ -9,5 +9,6 @@
 #include "lowtide/optimizer.h"
 #include "lowtide/plan.h"
 #include "lowtide/settings.h"
+#include "lowtide/trace.h"
 #include "lowtide/trainer.h"
 #include "lowtide/zoo.h"

@@ -80,6 +80,7 @@ struct TrainSettings {
   std::optional<std::int64_t> epochs;  // default 1; not together with steps
   std::optional<std::int64_t> steps;   // optimizer updates
   std::uint64_t seed = 0;              // of shuffling and dropout
+  bool trace = false;                  // keep the times of the fastest step's nodes
 };
 
 struct EvalSettings {

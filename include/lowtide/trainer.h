@@ -9,6 +9,7 @@
 
 #include "lowtide/plan.h"
 #include "lowtide/settings.h"
+#include "lowtide/trace.h"
 
 namespace lowtide {
 
@@ -47,6 +48,10 @@ class Trainer {
   // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite;
   // the weights are then spoilt and not worth saving.
   StepReport step();
+
+  // Where the time of the fastest step so far went; TrainSettings::trace must have been set.
+  // Measures the machine's peaks, a few milliseconds.
+  [[nodiscard]] TraceReport trace() const;
 
   // Writes the model with the present weights: names, interface, opset and everything not trained
   // stay. Atomic: an existing file is replaced whole or not at all. Throws Error(kIo).

@@ -71,7 +71,8 @@ Program Program::bind(const Graph& graph,
       scratch = {arena + plan.buffers[step.scratch].offset.count(),
                  static_cast<std::size_t>(kernels.of(step.node).scratch().count())};
     }
-    program.steps_.push_back({&kernels.of(step.node),
+    program.steps_.push_back({step.node,
+                              &kernels.of(step.node),
                               {program.in_pointers_.data() + first_in, step.in.size()},
                               {program.out_pointers_.data() + first_out, step.out.size()},
                               scratch});
@@ -79,9 +80,19 @@ Program Program::bind(const Graph& graph,
   return program;
 }
 
-void Program::step(const graph::StepContext& context) const {
+void Program::step(const graph::StepContext& context, Timeline* timeline) const {
+  if (timeline == nullptr) {
+    for (const BoundStep& step : steps_) {
+      step.kernel->run({step.in, step.out, step.scratch, &context});
+    }
+    return;
+  }
+  Clock::time_point begin = Clock::now();
   for (const BoundStep& step : steps_) {
     step.kernel->run({step.in, step.out, step.scratch, &context});
+    const Clock::time_point end = Clock::now();
+    timeline->add(step.node, begin, end);
+    begin = end;
   }
 }
 

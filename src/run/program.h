@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "run/kernels.h"
+#include "run/timeline.h"
 
 namespace lowtide::run {
 
@@ -21,8 +22,11 @@ class Program {
                       const core::IdVector<graph::ValueId, Bytes>& persistent_offsets,
                       std::byte* arena);
 
-  // Runs all steps once. Allocates nothing.
-  void step(const graph::StepContext& context) const;
+  // Runs all steps once. Allocates nothing. Notes each step's times where a timeline is given.
+  void step(const graph::StepContext& context, Timeline* timeline = nullptr) const;
+
+  // How many entries a step adds to a timeline.
+  [[nodiscard]] std::size_t step_count() const { return steps_.size(); }
 
   // Where an input is to be written before a step, and an output or persistent value is found after
   // it. Empty for values that this program does not hold at those times (an unused input).
@@ -30,6 +34,7 @@ class Program {
 
  private:
   struct BoundStep {
+    graph::NodeId node;
     const graph::BoundKernel* kernel;
     std::span<const std::byte* const> in;
     std::span<std::byte* const> out;

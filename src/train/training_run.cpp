@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "core/text.h"
 #include "kernels/dnnl/engine.h"
+#include "kernels/simd/peak.h"
 #include "memory/resident.h"
 #include "onnx/write.h"
 #include "optim/updates.h"
@@ -80,8 +82,14 @@ std::vector<std::int64_t> TrainingRun::micro_batches() const {
   return sizes;
 }
 
+RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
+  Bytes buffers = loader_->buffer_bytes();
+  if (settings_.trace) buffers += StepTrace::bytes(configuration);
+  return needs_of(configuration, buffers, recipe_.machine);
+}
+
 Bytes TrainingRun::runtime(const Configuration& configuration) const {
-  return runtime_allowance(needs_of(configuration, loader_->buffer_bytes(), recipe_.machine));
+  return runtime_allowance(needs(configuration));
 }
 
 void TrainingRun::configure(std::int64_t micro_batch) {
@@ -126,8 +134,7 @@ void TrainingRun::choose_configuration() {
 void TrainingRun::prepare() {
   if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
-  const RuntimeNeeds needs = needs_of(*configuration_, loader_->buffer_bytes(), recipe_.machine);
-  const Bytes used = settle_runtime(needs);
+  const Bytes used = settle_runtime(needs(*configuration_));
   if (used > report_.runtime) {
     // This process is larger than allowed for: plan again with what is really left.
     report_.runtime = used;
@@ -141,6 +148,7 @@ void TrainingRun::prepare() {
   arena_.emplace(configuration_->arena_bytes());
   configuration_->state().load(arena_->data());
   configuration_->bind(arena_->data());
+  if (settings_.trace) trace_.emplace(*configuration_);
 }
 
 void TrainingRun::write_scalars(const Unit& unit, double lr) {
@@ -148,6 +156,11 @@ void TrainingRun::write_scalars(const Unit& unit, double lr) {
   const std::span<std::byte> place = unit.program->bytes(unit.pass.scalars);
   LT_CHECK(place.size() == scalars.size() * sizeof(float), "the optimizer's scalars");
   std::memcpy(place.data(), scalars.data(), place.size());
+}
+
+void TrainingRun::run_program(const Unit& unit, std::int64_t first_sample) {
+  unit.program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = first_sample},
+                     trace_ ? trace_->enter(unit) : nullptr);
 }
 
 void TrainingRun::run_pass(const Unit& unit,
@@ -160,7 +173,7 @@ void TrainingRun::run_pass(const Unit& unit,
     const float is_first = first == 0 ? 1.0F : 0.0F;
     std::memcpy(unit.program->bytes(unit.pass.scalars).data(), &is_first, sizeof(float));
   }
-  unit.program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = first});
+  run_program(unit, first);
   report.loss += read_scalar<double>(unit, unit.pass.loss);
   if (unit.pass.correct.valid()) {
     report.correct += read_scalar<std::int64_t>(unit, unit.pass.correct);
@@ -176,6 +189,7 @@ StepReport TrainingRun::step() {
   report.samples = batch.samples;
   report.lr = learning_rate(settings_.schedule, settings_.optimizer.lr, steps_done_);
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
+  if (trace_) trace_->begin_step();
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
   std::int64_t first = 0;
   const Unit* last = nullptr;
@@ -191,8 +205,9 @@ StepReport TrainingRun::step() {
   if (configuration_->accumulates()) {
     last = &configuration_->update();
     write_scalars(*last, report.lr);
-    last->program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = 0});
+    run_program(*last, 0);
   }
+  if (trace_) trace_->end_step();
   report.grad_norm = static_cast<double>(read_scalar<float>(*last, last->pass.grad_norm));
   report.step = ++steps_done_;
   report.epoch_ends = batch.index + 1 == loader_->batches_per_epoch();
@@ -204,6 +219,16 @@ StepReport TrainingRun::step() {
                "--clip-norm may help",
                report.step, report.loss, report.grad_norm);
   }
+  return report;
+}
+
+TraceReport TrainingRun::trace() const {
+  LT_CHECK(trace_.has_value(), "tracing must have been asked for");
+  TraceReport report = trace_->report();
+  const std::span<const std::byte> memory(arena_->data(),
+                                          static_cast<std::size_t>(arena_->size().count()));
+  report.peaks = {.flops_per_second = kernels::peak_flops_per_second(),
+                  .bytes_per_second = kernels::peak_bytes_per_second(memory)};
   return report;
 }
 

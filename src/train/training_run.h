@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "lowtide/plan.h"
+#include "lowtide/trace.h"
 #include "lowtide/trainer.h"
 
 #include "data/loader.h"
 #include "memory/arena.h"
+#include "train/fit/budget.h"
 #include "train/fit/configuration.h"
 #include "train/prepare/recipe.h"
+#include "train/step_trace.h"
 
 namespace lowtide::train {
 
@@ -30,12 +33,15 @@ class TrainingRun {
   // the plan does not fit, with the smallest feasible budget in the message.
   void prepare();
   StepReport step();
+  // The fastest step so far; settings.trace must have been set.
+  [[nodiscard]] TraceReport trace() const;
   void save(const std::filesystem::path& path) const;
 
  private:
   void settle_steps();
   void configure(std::int64_t micro_batch);
   void choose_configuration();
+  [[nodiscard]] RuntimeNeeds needs(const Configuration& configuration) const;
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches() const;
   void run_pass(const Unit& unit,
@@ -43,6 +49,7 @@ class TrainingRun {
                 std::int64_t first,
                 float normalizer,
                 StepReport& report);
+  void run_program(const Unit& unit, std::int64_t first_sample);
   void write_scalars(const Unit& unit, double lr);
 
   TrainSettings settings_;
@@ -51,6 +58,7 @@ class TrainingRun {
   std::optional<data::Loader> loader_;
   std::optional<Configuration> configuration_;
   std::optional<memory::Arena> arena_;
+  std::optional<StepTrace> trace_;
   PlanReport report_;
   std::int64_t steps_done_ = 0;
 };

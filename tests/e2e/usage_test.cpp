@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "--seed", "--out", "mlp", "lenet", "resnet", "wrn"}},
                     Help{"inspect", {"--batch", "--shape", "--json"}},
                     Help{"plan", kTraining + Words{"--out"}},
-                    Help{"train", kTraining + Words{"--out", "--log"}},
+                    Help{"train", kTraining + Words{"--out", "--log", "--trace"}},
                     Help{"eval", {"--data", "--label", "--budget", "--loss", "--json"}},
                     Help{"run", {"--input", "--out", "--budget", "--json"}}),
     [](const auto& instance) { return instance.param.command; });

@@ -17,7 +17,7 @@ constexpr Bytes kStillToCome = Bytes(2 * 1024 * 1024);
 }  // namespace
 
 Bytes runtime_allowance(const RuntimeNeeds& needs) {
-  constexpr Bytes kProcess = Bytes(29 * 1024 * 1024);
+  constexpr Bytes kProcess = Bytes(31 * 1024 * 1024);
   constexpr Bytes kPerKernel = Bytes(64 * 1024);
   constexpr Bytes kPerNode = Bytes(2 * 1024);
   constexpr Bytes kPerThread = Bytes(256 * 1024);

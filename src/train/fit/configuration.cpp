@@ -92,6 +92,19 @@ std::vector<Portion> Configuration::cut(std::int64_t samples) const {
   return result;
 }
 
+std::size_t Configuration::nodes_per_batch() const {
+  std::size_t most = 0;
+  for (const auto& [samples, portions] : portions_) {
+    std::size_t nodes = accumulates() ? update().pass.graph.node_count() : 0;
+    for (const Portion& portion : portions) {
+      nodes +=
+          static_cast<std::size_t>(portion.count) * units_[portion.unit].pass.graph.node_count();
+    }
+    most = std::max(most, nodes);
+  }
+  return most;
+}
+
 std::size_t Configuration::node_count() const {
   std::size_t sum = 0;
   for (const Unit& unit : units_) sum += unit.pass.graph.node_count();

@@ -56,6 +56,9 @@ class Configuration {
   // How a batch of that many samples is cut; it must be one of the batch sizes.
   [[nodiscard]] const std::vector<Portion>& portions(std::int64_t samples) const;
 
+  // Nodes that one batch goes through, counted for each pass, at most.
+  [[nodiscard]] std::size_t nodes_per_batch() const;
+
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] std::size_t kernel_count() const;
 
