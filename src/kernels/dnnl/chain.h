@@ -35,6 +35,13 @@ bool is_fast(const PrimitiveDesc& desc) {
   return desc && std::string_view(desc.impl_info_str()).substr(0, 3) != "ref";
 }
 
+// Whether it allocates while it runs, past the scratch it was given: oneDNN's products of large
+// matrices without a kernel for small ones do.
+template <class PrimitiveDesc>
+bool takes_memory(const PrimitiveDesc& desc) {
+  return std::string_view(desc.impl_info_str()).substr(0, 4) == "gemm";
+}
+
 // Where one argument of a primitive lies: an input by its index, the output, or scratch.
 struct Place {
   enum class In : std::uint8_t { kInput, kOutput, kScratch, kScratchpad };

@@ -9,29 +9,6 @@
 namespace lowtide::kernels {
 namespace {
 
-// One dimension of the batch as the two sides have it.
-struct BatchDim {
-  std::int64_t a = 1;
-  std::int64_t b = 1;
-};
-
-// Neighbouring dimensions that broadcast alike become one; those of one matrix vanish.
-std::vector<BatchDim> merged(const MatmulShape& shape) {
-  std::vector<BatchDim> batch;
-  for (std::size_t i = 0; i < shape.batch_a.size(); ++i) {
-    const BatchDim dim{shape.batch_a[i], shape.batch_b[i]};
-    if (dim.a == 1 && dim.b == 1) continue;
-    if (!batch.empty() && (batch.back().a == 1) == (dim.a == 1) &&
-        (batch.back().b == 1) == (dim.b == 1)) {
-      batch.back().a *= dim.a;
-      batch.back().b *= dim.b;
-    } else {
-      batch.push_back(dim);
-    }
-  }
-  return batch;
-}
-
 dnnl::memory::desc matrices(std::vector<std::int64_t> batch,
                             std::int64_t rows,
                             std::int64_t columns,
@@ -46,31 +23,22 @@ dnnl::memory::desc matrices(std::vector<std::int64_t> batch,
 
 }  // namespace
 
-std::unique_ptr<Computation> make_matmul(const MatmulShape& shape) {
-  std::vector<BatchDim> batch = merged(shape);
-  std::int64_t rows = shape.rows;
-  if (batch.size() == 1 && batch[0].b == 1 && !shape.transpose_a) {
-    rows *= batch[0].a;  // every matrix of a meets the same b: they are one tall matrix
-    batch.clear();
-  }
-  std::vector<std::int64_t> of_a;
-  std::vector<std::int64_t> of_b;
+std::unique_ptr<Computation> make_matmul(const MatmulShape& given) {
+  const MatmulShape shape = simplified(given);
   std::vector<std::int64_t> of_y;
-  for (const BatchDim& dim : batch) {
-    of_a.push_back(dim.a);
-    of_b.push_back(dim.b);
-    of_y.push_back(std::max(dim.a, dim.b));
+  for (std::size_t i = 0; i < shape.batch_a.size(); ++i) {
+    of_y.push_back(std::max(shape.batch_a[i], shape.batch_b[i]));
   }
   return prepared([&]() -> std::unique_ptr<Computation> {
-    const auto a = matrices(of_a, rows, shape.depth, shape.transpose_a);
-    const auto b = matrices(of_b, shape.depth, shape.columns, shape.transpose_b);
-    const auto y = matrices(of_y, rows, shape.columns, false);
+    const auto a = matrices(shape.batch_a, shape.rows, shape.depth, shape.transpose_a);
+    const auto b = matrices(shape.batch_b, shape.depth, shape.columns, shape.transpose_b);
+    const auto y = matrices(of_y, shape.rows, shape.columns, false);
     const auto bias =
-        shape.bias ? matrices(std::vector<std::int64_t>(batch.size(), 1), 1, shape.columns, false)
+        shape.bias ? matrices(std::vector<std::int64_t>(of_y.size(), 1), 1, shape.columns, false)
                    : dnnl::memory::desc();
     const dnnl::matmul::primitive_desc desc(process_engine(), a, b, bias, y,
                                             with_user_scratchpad());
-    if (!is_fast(desc)) return nullptr;
+    if (!is_fast(desc) || takes_memory(desc)) return nullptr;
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, input_place(0)},
                                        {DNNL_ARG_WEIGHTS, b, input_place(1)},
                                        {DNNL_ARG_DST, y, output_place()}};

@@ -14,18 +14,12 @@
 // After highway.h: once for each instruction set.
 #include <hwy/contrib/math/math-inl.h>
 
-#include "kernels/simd/vectors-inl.h"
+#include "kernels/simd/activations-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-using P = UnaryParameters;
-
-HWY_INLINE V number(float value) { return hn::Set(D(), value); }
-
-HWY_INLINE V nan_kept(V x, V y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
 
 // Highway's exponentials hold up to 104, where float already overflows, and lose NaN.
 HWY_INLINE V expm1_of(V x) { return nan_kept(x, hn::Expm1(D(), hn::Min(x, number(104.0F)))); }
@@ -36,11 +30,6 @@ HWY_INLINE V log_of(V x) {
   const V inside = hn::IfThenElse(hn::Eq(x, number(INFINITY)), x, hn::Log(D(), x));
   const V outside = hn::IfThenElse(hn::Eq(x, zero), number(-INFINITY), number(NAN));
   return hn::IfThenElse(hn::Gt(x, zero), inside, outside);
-}
-
-HWY_INLINE V sigmoid_of(V x) {
-  const V one = number(1.0F);
-  return hn::Div(one, hn::Add(one, exp_of(hn::Neg(x))));
 }
 
 // Below 1 the Maclaurin series, above it Abramowitz and Stegun 7.1.26 (error below 1.5e-7).
@@ -120,19 +109,6 @@ struct Selu {
   }
 };
 
-HWY_INLINE V clipped(V x, V low, V high) {
-  const V raised = hn::IfThenElse(hn::Lt(x, low), low, x);
-  return hn::IfThenElse(hn::Gt(raised, high), high, raised);
-}
-
-struct Clip {
-  static HWY_INLINE V value(P p, V x) { return clipped(x, number(p.alpha), number(p.beta)); }
-  static HWY_INLINE V gradient(P p, V v, V dy) {
-    const auto outside = hn::Or(hn::Le(v, number(p.alpha)), hn::Ge(v, number(p.beta)));
-    return hn::IfThenZeroElse(outside, dy);
-  }
-};
-
 struct Cos {
   static HWY_INLINE V value(P, V x) { return each_lane<std::cos>(x); }
 };
@@ -197,18 +173,6 @@ struct HardSigmoid {
   }
 };
 
-struct HardSwish {
-  static HWY_INLINE V value(P, V x) {
-    const V ramp = hn::MulAdd(number(1.0F / 6.0F), x, number(0.5F));
-    return hn::Mul(x, clipped(ramp, hn::Zero(D()), number(1.0F)));
-  }
-  static HWY_INLINE V gradient(P, V v, V dy) {
-    const V inside = hn::Mul(dy, hn::MulAdd(number(1.0F / 3.0F), v, number(0.5F)));
-    const V above = hn::IfThenElse(hn::Ge(v, number(3.0F)), dy, inside);
-    return hn::IfThenZeroElse(hn::Le(v, number(-3.0F)), above);
-  }
-};
-
 struct LeakyRelu {
   static HWY_INLINE V value(P p, V x) {
     return hn::IfThenElse(hn::Gt(x, hn::Zero(D())), x, hn::Mul(number(p.alpha), x));
@@ -253,13 +217,6 @@ struct Reciprocal {
   static HWY_INLINE V gradient(P, V v, V dy) { return hn::Neg(hn::Mul(dy, hn::Mul(v, v))); }
 };
 
-struct Relu {
-  static HWY_INLINE V value(P, V x) { return hn::IfThenZeroElse(hn::Le(x, hn::Zero(D())), x); }
-  static HWY_INLINE V gradient(P, V v, V dy) {
-    return hn::IfThenZeroElse(hn::Le(v, hn::Zero(D())), dy);
-  }
-};
-
 struct Round {
   static HWY_INLINE V value(P, V x) { return nan_kept(x, hn::Round(x)); }
 };
@@ -277,14 +234,6 @@ struct Sign {
   static HWY_INLINE V value(P, V x) {
     const V sign = hn::CopySign(number(1.0F), x);
     return nan_kept(x, hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, sign));
-  }
-};
-
-struct Silu {
-  static HWY_INLINE V value(P, V x) { return hn::Mul(x, sigmoid_of(x)); }
-  static HWY_INLINE V gradient(P, V v, V dy) {
-    const V s = sigmoid_of(v);
-    return hn::Mul(dy, hn::MulAdd(v, hn::NegMulAdd(s, s, s), s));
   }
 };
 

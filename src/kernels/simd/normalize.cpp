@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/normalize.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -16,17 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-// The same over vectors of double, for sums: f(double tag, tag of as many floats, i).
-template <class F>
-HWY_ATTR void for_each_wide_vector(std::int64_t n, F&& f) {
-  const hn::ScalableTag<double> d;
-  const hn::CappedTag<double, 1> one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(d, hn::Rebind<float, decltype(d)>(), i);
-  for (; i < n; ++i) f(one, hn::Rebind<float, decltype(one)>(), i);
-}
 
 // Adds kRows rows of n elements, `stride` apart, so that a sum is loaded and stored once for all.
 template <int kRows>
@@ -144,83 +131,6 @@ HWY_EXPORT(GradientSums);
 HWY_EXPORT(Affine);
 HWY_EXPORT(Gradient);
 HWY_EXPORT(Scale);
-
-namespace {
-
-constexpr std::int64_t kLeastPeriod = 512;  // elements: dozens of vectors for each remainder
-constexpr std::int64_t kElementsPerThread = 16384;
-constexpr std::int64_t kMostBlocks = 16;
-constexpr std::int64_t kPeriodsPerBlock = 32;  // rows summed for each double of scratch
-
-std::int64_t periods(const ChannelRows& x) {
-  const std::int64_t period = channel_period(x.channels);
-  return (x.elements() + period - 1) / period;
-}
-
-std::int64_t blocks(const ChannelRows& x) {
-  return std::clamp<std::int64_t>(periods(x) / kPeriodsPerBlock, 1, kMostBlocks);
-}
-
-// Sums block by block into scratch with f(first element, elements, sums of one period), then over
-// blocks and repetitions.
-template <class F>
-void sum_blocks(const ChannelRows& x, const ChannelSums& sums, double* scratch, F&& f) {
-  std::fill_n(sums.first, x.channels, 0.0);
-  std::fill_n(sums.second, x.channels, 0.0);
-  if (x.elements() == 0) return;
-  const std::int64_t period = channel_period(x.channels);
-  const std::int64_t count = blocks(x);
-  const std::int64_t all = periods(x);
-  core::parallel_for(count, kElementsPerThread * count / x.elements() + 1,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t block = begin; block < end; ++block) {
-                         double* const own = scratch + block * 2 * period;
-                         std::fill_n(own, 2 * period, 0.0);
-                         const std::int64_t from = all * block / count * period;
-                         const std::int64_t to =
-                             std::min(all * (block + 1) / count * period, x.elements());
-                         f(from, to - from, ChannelSums{own, own + period});
-                       }
-                     });
-  for (std::int64_t block = 0; block < count; ++block) {
-    const double* const own = scratch + block * 2 * period;
-    for (std::int64_t at = 0; at < period; at += x.channels) {
-      for (std::int64_t c = 0; c < x.channels; ++c) {
-        sums.first[c] += own[at + c];
-        sums.second[c] += own[period + at + c];
-      }
-    }
-  }
-}
-
-// Calls f(first element, elements) for each stretch of one period.
-template <class F>
-void for_each_period(const ChannelRows& x, F&& f) {
-  if (x.elements() == 0) return;
-  const std::int64_t period = channel_period(x.channels);
-  core::parallel_for(periods(x), kElementsPerThread / period + 1,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t at = begin * period; at < end * period; at += period) {
-                         f(at, std::min(period, x.elements() - at));
-                       }
-                     });
-}
-
-}  // namespace
-
-std::int64_t channel_period(std::int64_t channels) {
-  if (channels == 0) return 1;
-  return channels * std::max<std::int64_t>((kLeastPeriod + channels - 1) / channels, 1);
-}
-
-void repeat_channels(std::span<float> values, std::int64_t channels) {
-  const auto step = static_cast<std::size_t>(channels);
-  for (std::size_t i = step; i < values.size(); ++i) values[i] = values[i - step];
-}
-
-std::int64_t channel_sums_scratch(const ChannelRows& x) {
-  return 2 * blocks(x) * channel_period(x.channels);
-}
 
 void channel_moments(const float* x,
                      const float* shift,

@@ -1,32 +1,9 @@
 // What normalisations do to rows of channels: sums per channel, sums per row, affine maps.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include "kernels/channel_rows.h"
 
 namespace lowtide::kernels {
-
-// A matrix of `rows` x `channels` floats: a batch in the channels-last order, or part of one.
-struct ChannelRows {
-  std::int64_t rows = 0;
-  std::int64_t channels = 0;
-
-  [[nodiscard]] std::int64_t elements() const { return rows * channels; }
-};
-
-// Rows are taken several at a time where channels are few, so that vectors are filled: all
-// per-channel arrays of the functions below are repeated to channel_period() elements.
-std::int64_t channel_period(std::int64_t channels);
-void repeat_channels(std::span<float> values, std::int64_t channels);
-
-// Two sums per channel in double precision, over a partition of the rows that depends on nothing
-// but the matrix.
-struct ChannelSums {
-  double* first;   // [channels]
-  double* second;  // [channels]
-};
-// Doubles of scratch that the functions that fill ChannelSums need.
-std::int64_t channel_sums_scratch(const ChannelRows& x);
 
 // Sums of x - shift and of its square; `shift` has channel_period() elements. A shift near the mean
 // keeps the variance exact where it is small against the mean.

@@ -83,9 +83,22 @@ HWY_ATTR void for_each_tag(std::int64_t begin, std::int64_t end, F&& f) {
   for (; i < end; ++i) f(one, i);
 }
 
+// The same over vectors of double, for sums: f(double tag, tag of as many floats, i).
+template <class F>
+HWY_ATTR void for_each_wide_vector(std::int64_t n, F&& f) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + step <= n; i += step) f(d, hn::Rebind<float, decltype(d)>(), i);
+  for (; i < n; ++i) f(one, hn::Rebind<float, decltype(one)>(), i);
+}
+
 // exp(x). Highway's takes NaN to 0 and is not meant for arguments above 104.
-HWY_INLINE V exp_of(V x) {
-  const V y = hn::Exp(D(), hn::Min(x, hn::Set(D(), 104.0F)));
+template <class Vector>
+HWY_INLINE Vector exp_of(Vector x) {
+  const hn::DFromV<Vector> d;
+  const Vector y = hn::Exp(d, hn::Min(x, hn::Set(d, 104.0F)));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 

@@ -127,7 +127,11 @@ const OpDef& conv_weight_gradient_op() {
       .gradient = not_differentiable,
       .cost = cost_of_weight_gradient,
       .repeat = Repeat::kExact,
-      .kernels = {{.name = "dnnl", .bind = bind_weight_gradient},
+      .kernels = {{.name = "simd_tiles",
+                   .supports = weight_gradient_suits_tiles,
+                   .scratch = weight_gradient_tiles_scratch,
+                   .run = run_weight_gradient_tiles},
+                  {.name = "dnnl", .bind = bind_weight_gradient},
                   {.name = "reference", .run = run_conv_weight_gradient_reference}},
   }};
   return op;

@@ -54,6 +54,22 @@ std::vector<OpCase> conv_cases() {
   add("signal", {2, 3, 11}, {5, 3, 4}, {.strides = {2}, .pads_begin = {2}, .pads_end = {1}});
   add("volume", {1, 2, 4, 5, 3}, {3, 2, 2, 3, 2},
       {.strides = {1, 2, 1}, .pads_begin = {1, 1, 0}, .pads_end = {0, 1, 1}});
+  add("tiles", {3, 9, 9, 7}, {37, 9, 3, 3}, same);
+  add("tiles_stem", {1, 3, 29, 31}, {32, 3, 7, 7},
+      {.strides = {2, 2}, .pads_begin = {3, 3}, .pads_end = {3, 3}});
+  add("tiles_strided", {2, 16, 9, 10}, {33, 16, 3, 2},
+      {.strides = {2, 3}, .pads_begin = {1, 0}, .pads_end = {0, 1}});
+  add("tiles_dilated", {1, 9, 11, 12}, {32, 9, 3, 3},
+      {.dilations = {2, 3}, .pads_begin = {2, 3}, .pads_end = {2, 3}});
+  add("tiles_cut", {2, 11, 8, 9}, {34, 11, 3, 3}, {.pads_begin = {-1, 0}, .pads_end = {0, -2}});
+  add("tiles_grouped", {2, 18, 6, 7}, {70, 9, 3, 3},
+      {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 2});
+  add("tiles_over_input", {2, 5, 2, 3}, {32, 5, 5, 5}, {.pads_begin = {2, 2}, .pads_end = {2, 2}});
+  add("tiles_signal", {5, 20, 33}, {40, 20, 4},
+      {.strides = {2}, .pads_begin = {2}, .pads_end = {1}});
+  add("tiles_volume", {1, 8, 4, 5, 6}, {32, 8, 2, 3, 2},
+      {.strides = {1, 2, 1}, .pads_begin = {1, 1, 0}, .pads_end = {0, 1, 1}});
+  add("tiles_of_pixels", {3, 130, 7, 9}, {129, 130, 1, 1}, {});
   add("no_samples", {0, 3, 5, 5}, {4, 3, 3, 3}, same);
   add_biased("biased", {2, 4, 6, 5}, {8, 4, 3, 3}, same);
   add_biased("biased_odd_channels", {2, 3, 5, 5}, {17, 3, 3, 3}, same);

@@ -1,6 +1,7 @@
 #include "ops/conv/conv_kernels.h"
 
 #include "core/parallel.h"
+#include "kernels/simd/weight_gradient.h"
 #include "ops/computation_kernel.h"
 #include "ops/window.h"
 
@@ -33,6 +34,16 @@ struct Walk {
         out_each(y_type.shape[1] / a.groups) {}
 };
 
+kernels::WeightGradientShape tiles_shape(const Conv& a, const graph::Signature& types) {
+  const TensorType& x = types.in[0];
+  const TensorType& dy = types.in[1];
+  return {.axes = window_axes(window_of(a), x.shape, dy.shape),
+          .samples = x.shape[0],
+          .groups = a.groups,
+          .in_each = x.shape[1] / a.groups,
+          .out_each = dy.shape[1] / a.groups};
+}
+
 }  // namespace
 
 std::unique_ptr<graph::BoundKernel> bind_convolution(kernels::ConvolutionPass pass,
@@ -53,6 +64,24 @@ std::unique_ptr<graph::BoundKernel> bind_convolution(kernels::ConvolutionPass pa
                                                                    .pads_end = a.pads_end,
                                                                    .groups = a.groups,
                                                                    .bias = a.bias}));
+}
+
+bool weight_gradient_suits_tiles(const Conv& a, const graph::Signature& types) {
+  return types.in[0].dtype == core::DType::kFloat32 && types.in[0].bytes() != Bytes() &&
+         types.in[1].bytes() != Bytes() && types.out[0].bytes() != Bytes() &&
+         kernels::suits_tiles(tiles_shape(a, types));
+}
+
+Bytes weight_gradient_tiles_scratch(const Conv& a, const graph::Signature& types) {
+  return Bytes(kernels::weight_gradient_scratch(tiles_shape(a, types)) *
+               static_cast<std::int64_t>(sizeof(float)));
+}
+
+void run_weight_gradient_tiles(const Conv& a,
+                               const graph::Signature& types,
+                               const graph::Run& run) {
+  kernels::weight_gradient(tiles_shape(a, types), run.input<float>(0), run.input<float>(1),
+                           run.output<float>(0), reinterpret_cast<float*>(run.scratch.data()));
 }
 
 void run_conv_reference(const Conv& a, const graph::Signature& types, const graph::Run& run) {

@@ -26,4 +26,8 @@ void run_conv_transpose_reference(const ConvTranspose& a,
                                   const graph::Signature& types,
                                   const graph::Run& run);
 
+bool weight_gradient_suits_tiles(const Conv& a, const graph::Signature& types);
+Bytes weight_gradient_tiles_scratch(const Conv& a, const graph::Signature& types);
+void run_weight_gradient_tiles(const Conv& a, const graph::Signature& types, const graph::Run& run);
+
 }  // namespace lowtide::ops

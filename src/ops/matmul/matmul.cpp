@@ -5,12 +5,14 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "kernels/dnnl/matmul.h"
+#include "kernels/simd/matmul.h"
 #include "ops/binary/binary.h"
 #include "ops/computation_kernel.h"
 #include "ops/layout/layout.h"
 #include "ops/matmul/linear_attention.h"
 #include "ops/matmul/recurrence.h"
 #include "ops/matmul/spectrum.h"
+#include "ops/planned_kernel.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
@@ -127,9 +129,7 @@ InputGradients gradient(const MatMul& a, GradientContext& g) {
   return result;
 }
 
-std::unique_ptr<BoundKernel> bind_dnnl(const MatMul& a,
-                                       const Signature& types,
-                                       const core::Machine&) {
+kernels::MatmulShape matmul_shape(const MatMul& a, const Signature& types) {
   const Shape& left = types.in[0].shape;
   const Shape& right = types.in[1].shape;
   const Sizes size = sizes(a, left, right);
@@ -138,14 +138,35 @@ std::unique_ptr<BoundKernel> bind_dnnl(const MatMul& a,
     dims.insert(dims.begin(), types.out[0].shape.rank() - shape.rank(), 1);
     return dims;
   };
-  return bind_computation("dnnl", kernels::make_matmul({.batch_a = batch(left),
-                                                        .batch_b = batch(right),
-                                                        .rows = size.rows,
-                                                        .columns = size.columns,
-                                                        .depth = size.depth,
-                                                        .transpose_a = a.transpose_a,
-                                                        .transpose_b = a.transpose_b,
-                                                        .bias = a.bias}));
+  return {.batch_a = batch(left),
+          .batch_b = batch(right),
+          .rows = size.rows,
+          .columns = size.columns,
+          .depth = size.depth,
+          .transpose_a = a.transpose_a,
+          .transpose_b = a.transpose_b,
+          .bias = a.bias};
+}
+
+std::unique_ptr<BoundKernel> bind_dnnl(const MatMul& a,
+                                       const Signature& types,
+                                       const core::Machine&) {
+  return bind_computation("dnnl", kernels::make_matmul(matmul_shape(a, types)));
+}
+
+void run_tiles(const kernels::MatmulShape& shape, const Run& run) {
+  kernels::matmul(shape, run.input<float>(0), run.input<float>(1),
+                  shape.bias ? run.input<float>(2) : nullptr, run.output<float>(0),
+                  reinterpret_cast<float*>(run.scratch.data()));
+}
+
+std::unique_ptr<BoundKernel> bind_tiles(const MatMul& a,
+                                        const Signature& types,
+                                        const core::Machine&) {
+  const kernels::MatmulShape shape = kernels::simplified(matmul_shape(a, types));
+  const Bytes scratch(kernels::matmul_scratch(shape) * static_cast<std::int64_t>(sizeof(float)));
+  return std::make_unique<PlannedKernel<kernels::MatmulShape>>("simd_tiles", run_tiles, shape,
+                                                               scratch);
 }
 
 bool float_and_not_empty(const MatMul&, const Signature& types) {
@@ -252,6 +273,7 @@ const OpDef& matmul_op() {
                {.type = "LinearAttention", .read = read_linear_attention}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "dnnl", .supports = float_and_not_empty, .bind = bind_dnnl},
+                  {.name = "simd_tiles", .supports = float_and_not_empty, .bind = bind_tiles},
                   {.name = "reference", .run = run_reference}},
   }};
   return op;

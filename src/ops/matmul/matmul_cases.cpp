@@ -42,6 +42,11 @@ std::vector<OpCase> matmul_cases() {
   add("transposed_both", {7, 5}, {3, 7}, kBoth);
   add("of_16", {16, 32}, {32, 48});
   add("over_the_grain", {65, 130}, {130, 67});
+  add("over_the_blocks", {100, 260}, {260, 270});
+  add("over_the_blocks_transposed_left", {260, 100}, {260, 270}, kLeft);
+  add("over_the_blocks_transposed_right", {100, 260}, {270, 260}, kRight);
+  add("over_the_blocks_transposed_both", {260, 100}, {270, 260}, kBoth);
+  add("tall_transposed_left", {9, 131}, {9, 66}, kLeft);
   add("one_row", {1, 9}, {9, 17});
   add("one_column", {6, 9}, {9, 1});
   add("depth_1", {6, 1}, {1, 5});

@@ -1,0 +1,55 @@
+// What matrix products made of tiles share: how the left side is packed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace lowtide::kernels {
+
+inline constexpr int kTileRows = 6;
+inline constexpr std::int64_t kWidestPanel = 32;  // columns, on any instruction set
+
+// From one tile's packed rows to the next one's: a line more than they take, so that the tiles of
+// a row do not meet in few sets of a cache.
+constexpr std::int64_t tile_stride(std::int64_t count) { return count * kTileRows + 16; }
+
+// Orders `count` rows of a matrix, `stride` apart, tile after tile: of each row six elements, of
+// all rows. `width` elements of each row are used, and the last tile is filled up with zeros.
+inline void pack_tiles(
+    const float* rows, std::int64_t stride, std::int64_t count, std::int64_t width, float* packed) {
+  const std::int64_t whole = width / kTileRows;
+  const std::int64_t rest = width % kTileRows;
+  for (std::int64_t k = 0; k < count; ++k, rows += stride) {
+    float* to = packed + k * kTileRows;
+    for (std::int64_t i = 0; i < whole; ++i, to += tile_stride(count)) {
+      std::memcpy(to, rows + i * kTileRows, kTileRows * sizeof(float));
+    }
+    if (rest != 0) {
+      std::fill(std::copy_n(rows + whole * kTileRows, rest, to), to + kTileRows, 0.0F);
+    }
+  }
+}
+
+// The left side of a product: a(i, k) lies at at + i / 6 * tile + i % 6 * row + k * step.
+struct ProductRows {
+  const float* at = nullptr;
+  std::int64_t row = 0;
+  std::int64_t step = 0;
+  std::int64_t tile = 0;
+};
+
+// y (+)= left times packed panels (+ bias): `rows` times `n` elements, `count` products each.
+struct ProductBlock {
+  ProductRows left = {};
+  std::int64_t rows = 0;
+  const float* packed = nullptr;
+  std::int64_t count = 0;
+  std::int64_t n = 0;
+  const float* bias = nullptr;  // null without one
+  float* y = nullptr;
+  std::int64_t stride = 0;  // of the rows of y
+  bool add = false;
+};
+
+}  // namespace lowtide::kernels
