@@ -10,6 +10,7 @@ namespace lowtide::ops {
 std::vector<OpCase> arg_max_cases();
 std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> bit_cast_cases();
+std::vector<OpCase> batch_norm_activate_cases();
 std::vector<OpCase> binary_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> cast_cases();

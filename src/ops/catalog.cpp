@@ -4,6 +4,7 @@
 
 #include "ops/arg_max/arg_max.h"
 #include "ops/batch_norm/batch_norm.h"
+#include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/binary/binary.h"
 #include "ops/bit_cast/bit_cast.h"
 #include "ops/broadcast/broadcast.h"
@@ -183,6 +184,11 @@ std::span<const graph::OpDef* const> catalog() {
       &inverse_deviation_op(),
       &batch_norm_reduce_op(),
       &batch_norm_input_gradient_op(),
+      &batch_norm_activate_op(),
+      &batch_norm_activate_reduce_op(),
+      &batch_norm_activate_input_gradient_op(),
+      &batch_norm_add_relu_op(),
+      &batch_norm_masked_reduce_op(),
       &layer_norm_op(),
       &layer_norm_reduce_op(),
       &layer_norm_input_gradient_op(),

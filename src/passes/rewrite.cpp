@@ -22,6 +22,17 @@ std::vector<ValueId> mapped(const core::IdVector<ValueId, ValueId>& to,
 
 }  // namespace
 
+Rewritten chained(const Rewritten& first, Rewritten second) {
+  core::IdVector<ValueId, ValueId> to;
+  to.resize(first.to.size());
+  for (std::size_t i = 0; i < first.to.size(); ++i) {
+    const ValueId between = first.to[ValueId(i)];
+    if (between.valid()) to[ValueId(i)] = second.to[between];
+  }
+  second.to = std::move(to);
+  return second;
+}
+
 Rewritten rewrite(const Graph& old, const ReplaceFn& replace) {
   Rewritten result;
   result.to.resize(old.value_count());

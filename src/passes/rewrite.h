@@ -14,6 +14,10 @@ struct Rewritten {
   core::IdVector<graph::ValueId, graph::ValueId> to;  // old value -> new value; invalid: gone
 };
 
+// Two rewritings, one after the other, as one: values of the first one's old graph to values of the
+// second one's new graph.
+Rewritten chained(const Rewritten& first, Rewritten second);
+
 // Emits what stands for one node, given its inputs in the new graph, and returns one value per
 // output of the node (invalid for outputs that nothing may read any more); nothing: keep the node.
 using ReplaceFn = std::function<std::optional<std::vector<graph::ValueId>>(

@@ -2,6 +2,7 @@
 
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/dropout/dropout.h"
+#include "passes/fuse_batch_norm.h"
 
 namespace lowtide::passes {
 
@@ -23,7 +24,8 @@ Training to_training(const graph::Graph& inference, RunningRule rule, std::int64
     }
     return std::nullopt;
   };
-  result.rewritten = rewrite(inference, replace);
+  const Rewritten trained = rewrite(inference, replace);
+  result.rewritten = chained(trained, fuse_batch_norm(trained.graph));
   ops::activate_dropout(result.rewritten.graph, samples);
   return result;
 }

@@ -18,7 +18,8 @@ struct Training {
 };
 
 // Every BatchNormalization normalises by the batch's statistics and moves its running statistics
-// once a step; every Dropout drops. `samples`: of a pass, the first dimension of its inputs.
+// once a step, in one node with the activation that follows it; every Dropout drops. `samples`: of
+// a pass, the first dimension of its inputs.
 Training to_training(const graph::Graph& inference, RunningRule rule, std::int64_t samples);
 
 }  // namespace lowtide::passes

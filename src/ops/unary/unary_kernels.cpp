@@ -175,6 +175,13 @@ bool derivative_from_output(const Unary& a) {
   }
 }
 
+double unary_value(const Unary& a, double x) { return value(a, x); }
+
+double unary_derivative(const Unary& a, double x) {
+  return derivative_from_output(a) ? derivative_at_output(a, value(a, x))
+                                   : derivative_at_input(a, x);
+}
+
 bool simd_takes_unary(const Unary&, const Signature& types) { return all_float32(types); }
 
 void run_simd_unary(const Unary& a, const Signature& types, const Run& run) {

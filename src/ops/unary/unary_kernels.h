@@ -9,6 +9,10 @@ namespace lowtide::ops {
 // Whether the gradient kernel of these attributes takes y = f(x) rather than x.
 bool derivative_from_output(const Unary& a);
 
+// f(x), and f'(x), in double precision: what the references compute by.
+double unary_value(const Unary& a, double x);
+double unary_derivative(const Unary& a, double x);
+
 // float32 by SIMD.
 bool simd_takes_unary(const Unary& a, const graph::Signature& types);
 void run_simd_unary(const Unary& a, const graph::Signature& types, const graph::Run& run);
