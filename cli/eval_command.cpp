@@ -6,9 +6,9 @@
 
 #include "lowtide/infer.h"
 
-#include "commands.h"
-#include "options.h"
-#include "progress.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report/progress.h"
 
 namespace lowtide::cli {
 

@@ -6,8 +6,8 @@
 
 #include "lowtide/model.h"
 
-#include "commands.h"
-#include "options.h"
+#include "cli/commands.h"
+#include "cli/options.h"
 
 namespace lowtide::cli {
 namespace {

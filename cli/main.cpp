@@ -5,7 +5,7 @@
 
 #include "lowtide/error.h"
 
-#include "commands.h"
+#include "cli/commands.h"
 
 #ifndef LOWTIDE_VERSION
 #define LOWTIDE_VERSION "0.1.0"

@@ -8,10 +8,10 @@
 #include "lowtide/error.h"
 #include "lowtide/plan.h"
 
-#include "commands.h"
-#include "options.h"
-#include "progress.h"
-#include "report_json.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report/progress.h"
+#include "cli/report/report_json.h"
 
 namespace lowtide::cli {
 namespace {

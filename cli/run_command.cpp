@@ -7,8 +7,8 @@
 #include "lowtide/error.h"
 #include "lowtide/infer.h"
 
-#include "commands.h"
-#include "options.h"
+#include "cli/commands.h"
+#include "cli/options.h"
 
 namespace lowtide::cli {
 

@@ -13,11 +13,11 @@
 #include "lowtide/error.h"
 #include "lowtide/trainer.h"
 
-#include "commands.h"
-#include "options.h"
-#include "progress.h"
-#include "report_json.h"
-#include "trace_report.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report/progress.h"
+#include "cli/report/report_json.h"
+#include "cli/report/trace_report.h"
 
 namespace lowtide::cli {
 namespace {

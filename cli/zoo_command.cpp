@@ -8,7 +8,7 @@
 #include "lowtide/bytes.h"
 #include "lowtide/zoo.h"
 
-#include "commands.h"
+#include "cli/commands.h"
 
 namespace lowtide::cli {
 

@@ -1,7 +1,7 @@
 #include "ops/conv/conv_kernels.h"
 
 #include "core/parallel.h"
-#include "kernels/simd/weight_gradient.h"
+#include "kernels/simd/product/weight_gradient.h"
 #include "ops/computation_kernel.h"
 #include "ops/window.h"
 

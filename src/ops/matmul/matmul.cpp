@@ -5,7 +5,7 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "kernels/dnnl/matmul.h"
-#include "kernels/simd/matmul.h"
+#include "kernels/simd/product/matmul.h"
 #include "ops/binary/binary.h"
 #include "ops/computation_kernel.h"
 #include "ops/layout/layout.h"

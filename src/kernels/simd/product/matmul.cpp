@@ -1,15 +1,15 @@
-#include "kernels/simd/matmul.h"
+#include "kernels/simd/product/matmul.h"
 
 #include <algorithm>
 
 #include "core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/matmul.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/product/matmul.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/tiles-inl.h"
+#include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

@@ -1,4 +1,4 @@
-#include "trace_report.h"
+#include "cli/report/trace_report.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,13 +1,13 @@
 // The tile that matrix products are made of, once for each instruction set: six rows of two vectors
 // each, which fill AVX2's registers, summed over a packed panel.
-#if defined(LOWTIDE_KERNELS_SIMD_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LOWTIDE_KERNELS_SIMD_TILES_INL_H_
-#undef LOWTIDE_KERNELS_SIMD_TILES_INL_H_
+#if defined(LOWTIDE_KERNELS_SIMD_PRODUCT_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LOWTIDE_KERNELS_SIMD_PRODUCT_TILES_INL_H_
+#undef LOWTIDE_KERNELS_SIMD_PRODUCT_TILES_INL_H_
 #else
-#define LOWTIDE_KERNELS_SIMD_TILES_INL_H_
+#define LOWTIDE_KERNELS_SIMD_PRODUCT_TILES_INL_H_
 #endif
 
-#include "kernels/simd/tiles.h"
+#include "kernels/simd/product/tiles.h"
 #include "kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();

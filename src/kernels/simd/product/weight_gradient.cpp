@@ -1,4 +1,4 @@
-#include "kernels/simd/weight_gradient.h"
+#include "kernels/simd/product/weight_gradient.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 #include "core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/weight_gradient.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/product/weight_gradient.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/tiles-inl.h"
+#include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

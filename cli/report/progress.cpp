@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "cli/report/progress.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 namespace lowtide::cli {
 
