@@ -1,10 +1,12 @@
 #include "conformance/node_test.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <unordered_set>
+#include <variant>
 
 #include "lowtide/error.h"
 
@@ -71,22 +73,33 @@ std::optional<std::string> wanted_constant(const Error& error) {
   return between(what, "its condition '", "' is computed from data");
 }
 
-// The inputs of the graph that `name` is computed from.
-std::set<std::string> sources_of(const onnx::FileGraph& graph, const std::string& name) {
-  std::set<std::string> sources;
-  std::unordered_set<std::string> seen = {name};
+// What each value is computed from, branches included.
+using Reads = std::multimap<std::string, std::string>;
+
+void collect_reads(const onnx::FileGraph& graph, Reads& reads) {
+  for (const onnx::FileNode& node : graph.nodes) {
+    for (const std::string& output : node.outputs) {
+      for (const std::string& input : node.inputs) reads.emplace(output, input);
+    }
+    for (const onnx::Attribute& attribute : node.attributes) {
+      using Branch = std::shared_ptr<const onnx::FileGraph>;
+      if (const auto* branch = std::get_if<Branch>(&attribute.value))
+        collect_reads(**branch, reads);
+    }
+  }
+}
+
+// The values that `name` is computed from, itself among them.
+std::unordered_set<std::string> sources_of(const onnx::FileGraph& graph, const std::string& name) {
+  Reads reads;
+  collect_reads(graph, reads);
+  std::unordered_set<std::string> sources = {name};
   std::vector<std::string> todo = {name};
   while (!todo.empty()) {
-    const std::string value = todo.back();
+    const auto [first, last] = reads.equal_range(todo.back());
     todo.pop_back();
-    for (const onnx::ValueInfo& input : graph.inputs) {
-      if (input.name == value) sources.insert(value);
-    }
-    for (const onnx::FileNode& node : graph.nodes) {
-      if (std::count(node.outputs.begin(), node.outputs.end(), value) == 0) continue;
-      for (const std::string& input : node.inputs) {
-        if (seen.insert(input).second) todo.push_back(input);
-      }
+    for (auto read = first; read != last; ++read) {
+      if (sources.insert(read->second).second) todo.push_back(read->second);
     }
   }
   return sources;
@@ -100,7 +113,7 @@ bool is_filled(const onnx::FileGraph& graph, const std::string& name) {
 // Gives the inputs that `name` depends on the test's values; false where they have them already.
 bool fill(onnx::ModelFile& file, const NodeTest& test, const std::string& name) {
   bool filled = false;
-  const std::set<std::string> sources = sources_of(file.graph, name);
+  const std::unordered_set<std::string> sources = sources_of(file.graph, name);
   for (std::size_t i = 0; i < test.inputs.size(); ++i) {
     const std::string& input = file.graph.inputs[i].name;
     if (!sources.contains(input) || is_filled(file.graph, input)) continue;
