@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace lowtide::core {
 
@@ -54,5 +56,31 @@ class RandomStream {
   Philox block_{};
   int used_ = 4;
 };
+
+enum class Distribution : std::uint8_t {
+  kConstant,         // every element is `scale`
+  kUniform,          // between -scale and scale
+  kNormal,           // mean 0, deviation `scale`
+  kTruncatedNormal,  // the same, drawn again where it lies more than 2 `scale` from 0
+};
+
+// A tensor of random floats as a recipe, so that fresh weights need no memory. An element depends
+// only on the recipe and its place in the tensor. Tensors of one seed have different streams.
+struct Draw {
+  Distribution distribution = Distribution::kConstant;
+  float scale = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t stream = 0;
+
+  bool operator==(const Draw&) const = default;
+};
+
+// Elements `first` and following.
+void draw(const Draw& recipe, std::int64_t first, std::span<float> into);
+
+// The same into memory that is aligned for floats.
+inline void draw_bytes(const Draw& recipe, std::int64_t first, std::span<std::byte> into) {
+  draw(recipe, first, {reinterpret_cast<float*>(into.data()), into.size() / sizeof(float)});
+}
 
 }  // namespace lowtide::core

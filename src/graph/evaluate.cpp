@@ -105,6 +105,7 @@ ConstantTensor load_content(const Value& value) {
                        value.content.offset);
     }
   }
+  if (value.content.draw) core::draw_bytes(*value.content.draw, 0, bytes);
   return {value.type, std::make_shared<const std::vector<std::byte>>(std::move(bytes))};
 }
 

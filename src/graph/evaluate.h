@@ -21,7 +21,7 @@ std::map<ValueId, ConstantTensor> interpret(const Graph& graph,
                                             const core::Machine& machine,
                                             const StepContext& step = {});
 
-// The bytes of a persistent value (from memory or its file; zeros without content).
+// The bytes of a persistent value (from memory, its file or its recipe; zeros without content).
 ConstantTensor load_content(const Value& value);
 
 }  // namespace lowtide::graph

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/random.h"
 #include "core/tensor_type.h"
 #include "graph/attrs.h"
 #include "graph/ids.h"
@@ -50,11 +51,13 @@ struct ConstantTensor {
 };
 
 // Where the first bytes of a persistent value come from: a stretch of a file (read once, straight
-// into the arena) or a small tensor held here, or zeros where both are absent.
+// into the arena), a small tensor held here, a recipe for random floats, or zeros where all are
+// absent.
 struct Content {
   std::string file;         // path to open; empty: not in a file
   std::int64_t offset = 0;  // of the first byte, elements as the value's type has them
   std::optional<ConstantTensor> tensor;
+  std::optional<core::Draw> draw;
 };
 
 struct Value {

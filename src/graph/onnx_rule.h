@@ -75,11 +75,20 @@ struct OnnxRule {
 using OnnxAttribute =
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
 
-// An input that ONNX wants and the graph keeps as an attribute: a number, a vector, or left out.
-using OnnxConstant =
-    std::variant<std::monostate, std::int64_t, std::vector<std::int64_t>, std::vector<float>>;
+// A number of another type than int64.
+struct OnnxScalar {
+  core::DType dtype = core::DType::kFloat32;
+  double value = 0;
+};
 
-// A node as ONNX writes it (opset 17). `constant_inputs` are appended after the node's own inputs,
+// An input that ONNX wants and the graph keeps as an attribute: a number, a vector, or left out.
+using OnnxConstant = std::variant<std::monostate,
+                                  std::int64_t,
+                                  std::vector<std::int64_t>,
+                                  std::vector<float>,
+                                  OnnxScalar>;
+
+// A node as ONNX writes it (opset 20). `constant_inputs` are appended after the node's own inputs,
 // such as Reshape's target.
 struct OnnxForm {
   std::string type;

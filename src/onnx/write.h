@@ -49,7 +49,7 @@ struct WriteOptions {
   Bytes inline_limit = Bytes(std::int64_t{1} << 30);
 };
 
-// Writes an inference graph as ONNX, opset 17. Throws Error(kUnsupported) for nodes that have no
+// Writes an inference graph as ONNX, opset 20. Throws Error(kUnsupported) for nodes that have no
 // ONNX form, Error(kIo) as above.
 void write_graph(const graph::Graph& graph,
                  const std::filesystem::path& out,

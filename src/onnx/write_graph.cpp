@@ -19,8 +19,8 @@ using graph::ValueId;
 
 namespace {
 
-constexpr std::int64_t kIrVersion = 8;
-constexpr std::int64_t kOpset = 17;
+constexpr std::int64_t kIrVersion = 9;
+constexpr std::int64_t kOpset = 20;
 constexpr std::int64_t kDataAlignment = 64;
 
 // AttributeProto: its field and its type for each kind of value.
@@ -46,6 +46,32 @@ WireWriter attribute(const std::string& name, const graph::OnnxAttribute& value)
       },
       value);
   return result;
+}
+
+std::string scalar_bytes(const graph::OnnxScalar& scalar) {
+  return core::visit(scalar.dtype, [&](auto tag) {
+    const auto element = static_cast<typename decltype(tag)::type>(scalar.value);
+    return std::string(reinterpret_cast<const char*>(&element), sizeof(element));
+  });
+}
+
+// TensorProto, without a name.
+WireWriter constant_tensor(const graph::OnnxConstant& constant) {
+  WireWriter tensor;
+  const auto vector = [&](core::DType dtype, std::uint32_t field, const auto& elements) {
+    const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(elements.size())};
+    tensor.packed(1, dims).integer(2, onnx_type_of(dtype)).packed(field, elements);
+  };
+  if (const auto* const scalar = std::get_if<graph::OnnxScalar>(&constant)) {
+    tensor.integer(2, onnx_type_of(scalar->dtype)).text(9, scalar_bytes(*scalar));
+  } else if (const auto* const number = std::get_if<std::int64_t>(&constant)) {
+    tensor.integer(2, onnx_type_of(core::DType::kInt64)).packed(7, std::vector{*number});
+  } else if (const auto* const reals = std::get_if<std::vector<float>>(&constant)) {
+    vector(core::DType::kFloat32, 4, *reals);
+  } else {
+    vector(core::DType::kInt64, 7, std::get<std::vector<std::int64_t>>(constant));
+  }
+  return tensor;
 }
 
 class GraphWriter {
@@ -131,31 +157,12 @@ void GraphWriter::name_values() {
   output_names_ = names_;
 }
 
-// The name of the initializer; empty for an input that is left out.
+// The name of an initializer that holds the constant; empty for an input that is left out.
 std::string GraphWriter::add_constant(const graph::OnnxConstant& constant,
                                       const std::string& stem) {
   if (std::holds_alternative<std::monostate>(constant)) return "";
   const std::string name = fresh(stem);
-  WireWriter tensor;
-  const auto head = [&](const std::vector<std::int64_t>& dims, core::DType dtype) {
-    tensor.packed(1, dims).integer(2, onnx_type_of(dtype));
-  };
-  const auto length = [](const auto& items) {
-    return std::vector<std::int64_t>{static_cast<std::int64_t>(items.size())};
-  };
-  if (const auto* const number = std::get_if<std::int64_t>(&constant)) {
-    head({}, core::DType::kInt64);
-    tensor.packed(7, std::vector<std::int64_t>{*number});
-  } else if (const auto* const reals = std::get_if<std::vector<float>>(&constant)) {
-    head(length(*reals), core::DType::kFloat32);
-    tensor.packed(4, *reals);
-  } else {
-    const auto& integers = std::get<std::vector<std::int64_t>>(constant);
-    head(length(integers), core::DType::kInt64);
-    tensor.packed(7, integers);
-  }
-  tensor.text(8, name);
-  content_.add(WireWriter().message(5, tensor).bytes());
+  content_.add(WireWriter().message(5, constant_tensor(constant).text(8, name)).bytes());
   return name;
 }
 
@@ -199,12 +206,17 @@ void GraphWriter::add_node(NodeId id) {
 void GraphWriter::add_content(const Value& value, Pieces& to) {
   const std::int64_t length = value.type.bytes().count();
   if (value.content.tensor) {
-    const auto& bytes = *value.content.tensor->bytes;
-    to.add(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    to.add_source(bytes_of(*value.content.tensor->bytes), length);
   } else if (!value.content.file.empty()) {
     auto& file = files_[value.content.file];
     if (!file) file = std::make_shared<const InputFile>(InputFile::open(value.content.file));
     to.add_range(file, value.content.offset, value.content.offset + length);
+  } else if (const auto& recipe = value.content.draw) {
+    to.add_source(
+        [recipe = *recipe](std::int64_t offset, std::span<std::byte> into) {
+          core::draw_bytes(recipe, offset / static_cast<std::int64_t>(sizeof(float)), into);
+        },
+        length);
   } else {
     to.add_source(
         [](std::int64_t, std::span<std::byte> into) {

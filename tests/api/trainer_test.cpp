@@ -180,7 +180,7 @@ TEST_F(Trainers, AModelIsTrainedEvaluatedAndRun) {
 TEST_F(Trainers, InspectionCountsWhatIsTrained) {
   const ModelReport report = inspect_model({.path = model}, 8);
   EXPECT_EQ(report.parameters, 16 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3);
-  EXPECT_EQ(report.opset, 17);
+  EXPECT_EQ(report.opset, 20);
   EXPECT_EQ(report.inputs, std::vector<std::string>{"input: float32[batch, 1, 4, 4]"});
   EXPECT_EQ(report.ops.at("Gemm"), 3);
   EXPECT_EQ(report.tensors.size(), 6U);

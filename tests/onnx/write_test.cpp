@@ -236,7 +236,7 @@ TEST(WriteGraph, ComesBackAsTheSameGraph) {
     EXPECT_EQ(back.input_names, model.input_names);
     EXPECT_EQ(back.output_names, model.output_names);
     const ModelFile file = parse_file(folder / "m.onnx");
-    EXPECT_EQ(file.opsets.at(""), 17);
+    EXPECT_EQ(file.opsets.at(""), 20);
     EXPECT_EQ(file.graph.inputs.at(0).dims->at(0).symbol, "batch");
     EXPECT_EQ(file.graph.inputs.at(0).dims->at(1).value, 2);
     const FileNode& relu = file.graph.nodes.at(1);

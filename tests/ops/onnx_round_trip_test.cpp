@@ -87,7 +87,7 @@ TEST_P(RoundTrip, ThroughOnnxKeepsTheMeaning) {
   const support::Folder folder;
   const std::string path = folder / "case.onnx";
   if (!has_onnx_form(built.graph)) {
-    // What opset 17 cannot say is refused, not written wrongly.
+    // What opset 20 cannot say is refused, not written wrongly.
     EXPECT_THROW(onnx::write_graph(built.graph, path, {.batch_name = ""}), Error);
     return;
   }

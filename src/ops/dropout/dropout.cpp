@@ -142,6 +142,13 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   return outputs;
 }
 
+// An active one draws by its name, which a file need not keep.
+std::optional<OnnxForm> write_onnx(const Dropout& a, const Signature&) {
+  if (a.active) return std::nullopt;
+  return OnnxForm{.type = "Dropout",
+                  .constant_inputs = {OnnxScalar{core::DType::kFloat32, a.ratio}}};
+}
+
 }  // namespace
 
 const OpDef& dropout_op() {
@@ -153,6 +160,7 @@ const OpDef& dropout_op() {
       .repeat = Repeat::kExact,
       .alias_rule = sharing,
       .onnx = {{.type = "Dropout", .read = read_onnx}},
+      .onnx_form = write_onnx,
       .kernels = {{.name = "simd", .supports = in_float, .run = run_simd},
                   {.name = "reference", .run = run_reference}},
   }};

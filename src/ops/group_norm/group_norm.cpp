@@ -105,7 +105,7 @@ std::vector<ValueId> read_instance_norm(OnnxNode& node) {
   return {group_norm(b, x, node.required_input(1), node.required_input(2), attributes).y};
 }
 
-// As InstanceNormalization where that is what it is; opset 17 has no other form.
+// As InstanceNormalization where that is what it is; opset 20 has no other form.
 std::optional<OnnxForm> write_onnx(const GroupNorm& a, const Signature& types) {
   if (types.in[0].shape[1] != a.groups || types.in[0].shape.rank() < 3) return std::nullopt;
   return OnnxForm{.type = "InstanceNormalization",

@@ -248,15 +248,15 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   return {pad(b, x, std::move(attributes))};
 }
 
-std::optional<OnnxForm> write_onnx(const Pad& a, const Signature&) {
+std::optional<OnnxForm> write_onnx(const Pad& a, const Signature& types) {
   const std::array<const char*, 4> names = {"constant", "reflect", "edge", "wrap"};
-  // Opset 17 has no wrap, and a value other than 0 would be a float input.
-  if (a.mode == PadMode::kWrap || a.value != 0) return std::nullopt;
   std::vector<std::int64_t> counts = a.before;
   counts.insert(counts.end(), a.after.begin(), a.after.end());
-  return OnnxForm{.type = "Pad",
-                  .attributes = {{"mode", names.at(static_cast<std::size_t>(a.mode))}},
-                  .constant_inputs = {std::move(counts)}};
+  OnnxForm form{.type = "Pad",
+                .attributes = {{"mode", names.at(static_cast<std::size_t>(a.mode))}},
+                .constant_inputs = {std::move(counts)}};
+  if (a.value != 0) form.constant_inputs.emplace_back(OnnxScalar{types.in[0].dtype, a.value});
+  return form;
 }
 
 }  // namespace

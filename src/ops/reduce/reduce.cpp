@@ -161,16 +161,10 @@ std::vector<OnnxRule> onnx_rules(ReduceKind kind) {
   return {};
 }
 
-// In opset 17 the axes are an input for ReduceSum only.
 std::optional<OnnxForm> write_onnx(const Reduce& a, const Signature&) {
-  const std::vector<std::int64_t> axes(a.axes.begin(), a.axes.end());
-  OnnxForm form{.type = std::string(name(a.kind)), .attributes = {{"keepdims", std::int64_t{1}}}};
-  if (a.kind == ReduceKind::kSum) {
-    form.constant_inputs = {axes};
-  } else {
-    form.attributes.emplace_back("axes", axes);
-  }
-  return form;
+  return OnnxForm{.type = std::string(name(a.kind)),
+                  .attributes = {{"keepdims", std::int64_t{1}}},
+                  .constant_inputs = {std::vector<std::int64_t>(a.axes.begin(), a.axes.end())}};
 }
 
 OpCard<Reduce> card(ReduceKind kind) {

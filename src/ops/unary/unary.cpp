@@ -1,6 +1,7 @@
 #include "ops/unary/unary.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -233,14 +234,23 @@ std::vector<OnnxRule> onnx_rules(UnaryKind kind) {
   return {{.type = traits(kind).name, .read = kReaders[static_cast<std::size_t>(kind)]}};
 }
 
-// Opset 17 has no Gelu, Mish and Silu, and takes Clip's bounds and a scale as inputs.
-std::optional<OnnxForm> write_onnx(const Unary& a, const Signature&) {
+// A bound of Clip; none where it is infinite.
+OnnxConstant bound(core::DType dtype, double value) {
+  if (std::isinf(value)) return std::monostate();
+  return OnnxScalar{dtype, value};
+}
+
+// Opset 20 has no Silu.
+std::optional<OnnxForm> write_onnx(const Unary& a, const Signature& types) {
+  const core::DType dtype = types.in[0].dtype;
   switch (a.kind) {
     case UnaryKind::kClip:
-    case UnaryKind::kGelu:
+      return OnnxForm{.type = "Clip",
+                      .constant_inputs = {bound(dtype, a.alpha), bound(dtype, a.beta)}};
     case UnaryKind::kGeluTanh:
-    case UnaryKind::kMish:
+      return OnnxForm{.type = "Gelu", .attributes = {{"approximate", "tanh"}}};
     case UnaryKind::kScale:
+      return OnnxForm{.type = "Mul", .constant_inputs = {OnnxScalar{dtype, a.alpha}}};
     case UnaryKind::kSilu: return std::nullopt;
     default: break;
   }

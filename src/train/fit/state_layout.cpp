@@ -17,7 +17,7 @@ using graph::ValueId;
 bool same_content(const graph::Content& a, const graph::Content& b) {
   if (a.tensor.has_value() != b.tensor.has_value()) return false;
   if (a.tensor) return *a.tensor->bytes == *b.tensor->bytes;
-  return a.file == b.file && a.offset == b.offset;
+  return a.file == b.file && a.offset == b.offset && a.draw == b.draw;
 }
 
 void check_finite(std::string_view name, const core::TensorType& type, const std::byte* data) {
@@ -88,6 +88,8 @@ void StateLayout::load(std::byte* arena) const {
         file = files.emplace(entry.content.file, core::File::open(entry.content.file)).first;
       }
       file->second.read_at(Bytes(entry.content.offset), {place, size});
+    } else if (entry.content.draw) {
+      core::draw_bytes(*entry.content.draw, 0, {place, size});
     } else {
       continue;
     }
