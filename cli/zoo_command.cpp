@@ -5,12 +5,51 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "lowtide/bytes.h"
 #include "lowtide/zoo.h"
 
 #include "cli/commands.h"
 
 namespace lowtide::cli {
+namespace {
+
+void add_number(CLI::App& command, const char* name, std::int64_t& to, const char* meaning) {
+  command.add_option(name, to, meaning)->check(CLI::PositiveNumber)->type_name("N");
+}
+
+void add_settings(CLI::App& command, ZooSettings& settings) {
+  add_number(command, "--depth,--layers", settings.depth, "Layers, or blocks of a transformer");
+  add_number(command, "--width", settings.width, "Hidden units, or a widening factor");
+  command.add_option("--blocks", settings.blocks, "Blocks per stage instead of a depth")
+      ->delimiter(',')
+      ->type_name("A,B,C,D");
+  command.add_option("--block", settings.block, "The blocks of a resnet")
+      ->check(CLI::IsMember({"basic", "bottleneck"}))
+      ->type_name("basic|bottleneck");
+  add_number(command, "--groups", settings.groups, "Groups of a block's middle convolution");
+  add_number(command, "--group-width", settings.group_width, "Channels of such a group");
+  command.add_flag("--batch-norm", settings.batch_norm, "Batch norm after each convolution");
+  add_number(command, "--heads", settings.heads, "Heads of attention");
+  add_number(command, "--vocabulary", settings.vocabulary, "Tokens that there are");
+  add_number(command, "--sequence", settings.sequence, "Tokens of a sample");
+  add_number(command, "--patch", settings.patch, "Height and width of what becomes one token");
+  add_number(command, "--classes", settings.classes, "Outputs");
+  add_number(command, "--channels", settings.channels, "Of the input image");
+  add_number(command, "--size", settings.size, "Height and width of the input image");
+  command.add_option("--seed", settings.seed, "Of the fresh weights")->type_name("N");
+}
+
+void list_networks() {
+  for (const ZooNetwork& network : zoo_networks()) {
+    fmt::print("{}: {}\n", network.name, network.about);
+    fmt::print("    {} parameters with the usual values\n", fmt::group_digits(network.parameters));
+    for (const ZooOption& option : network.options) {
+      const std::string usual = option.usual.empty() ? "" : fmt::format(" ({})", option.usual);
+      fmt::print("    --{:<13}{}{}\n", option.name, option.meaning, usual);
+    }
+  }
+}
+
+}  // namespace
 
 void add_zoo(CLI::App& app, Action& action) {
   struct Options {
@@ -18,46 +57,28 @@ void add_zoo(CLI::App& app, Action& action) {
     std::filesystem::path out;
   };
   const auto options = std::make_shared<Options>();
-  ZooSettings& settings = options->settings;
   CLI::App* const command =
       app.add_subcommand("zoo", "Write a well-known network with fresh weights");
-  command->add_option("name", settings.name, "Which network")
+  command->add_option("name", options->settings.name, "Which network")
       ->required()
       ->check(CLI::IsMember(zoo_names()))
       ->type_name(fmt::format("{}", fmt::join(zoo_names(), "|")));
   command->add_option("-o,--out", options->out, "The file to write")
       ->required()
       ->type_name("M.onnx");
-  command
-      ->add_option("--depth", settings.depth,
-                   "Layers: resnet 18, 34, 50, ...; vgg 11, 13, 16, 19; wrn 6 n + 4")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--width", settings.width, "wrn: widening factor; mlp, vgg: hidden units")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--blocks", settings.blocks, "resnet: blocks per stage instead of a depth")
-      ->delimiter(',')
-      ->type_name("A,B,C,D");
-  command->add_option("--classes", settings.classes, "Outputs")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--channels", settings.channels, "Of the input image")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--size", settings.size, "Height and width of the input image")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--seed", settings.seed, "Of the fresh weights")->type_name("N");
+  command->add_flag_callback(
+      "--list",
+      [] {
+        list_networks();
+        throw CLI::Success();
+      },
+      "List the networks with what each takes, its usual values and its parameters");
+  add_settings(*command, options->settings);
   command->callback([options, &action] {
     action = [options] {
-      write_zoo(options->settings, options->out);
-      say(false,
-          fmt::format(
-              "wrote {} ({})", options->out.string(),
-              Bytes(static_cast<std::int64_t>(std::filesystem::file_size(options->out))).str()));
+      const std::int64_t parameters = write_zoo(options->settings, options->out);
+      say(false, fmt::format("wrote {} ({} parameters)", options->out.string(),
+                             fmt::group_digits(parameters)));
       return 0;
     };
   });

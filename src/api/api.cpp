@@ -64,10 +64,13 @@ std::vector<float> read_npy_floats(const std::filesystem::path& path) {
   });
 }
 
+std::vector<ZooNetwork> zoo_networks() { return zoo::networks(); }
 std::vector<std::string> zoo_names() { return zoo::names(); }
 
-void write_zoo(const ZooSettings& settings, const std::filesystem::path& path) {
-  onnx::write_graph(zoo::build(settings), path, {.output_names = {"logits"}});
+std::int64_t write_zoo(const ZooSettings& settings, const std::filesystem::path& path) {
+  const graph::Graph graph = zoo::build(settings);
+  onnx::write_graph(graph, path, {.output_names = {"logits"}});
+  return zoo::parameters(graph);
 }
 
 }  // namespace lowtide

@@ -1,10 +1,8 @@
 // Wide ResNet with pre-activation blocks.
 #include "core/text.h"
 #include "ops/binary/binary.h"
-#include "ops/pool/pool.h"
-#include "ops/unary/unary.h"
 #include "zoo/network.h"
-#include "zoo/networks.h"
+#include "zoo/networks/networks.h"
 
 namespace lowtide::zoo {
 namespace {
@@ -13,9 +11,7 @@ using core::text;
 using graph::ValueId;
 
 ValueId activate(Network& net, const std::string& norm, ValueId x) {
-  const ValueId y = net.batch_norm(norm, x);
-  net.builder().set_scope(norm + ".relu");
-  return ops::relu(net.builder(), y);
+  return net.relu(norm, net.batch_norm(norm, x));
 }
 
 // BN-ReLU-conv-BN-ReLU-conv beside the identity, or beside a 1x1 convolution of the first
@@ -32,23 +28,21 @@ ValueId block(
     shortcut = net.convolution(name + ".shortcut", first,
                                {.channels = channels, .kernel = 1, .stride = stride});
   }
-  net.builder().set_scope(name + ".add");
-  return ops::add(net.builder(), y, shortcut);
+  return ops::add(net.at(name + ".add"), y, shortcut);
 }
 
 }  // namespace
 
 graph::Graph build_wrn(const ZooSettings& settings) {
-  const std::int64_t depth = settings.depth == 0 ? 28 : settings.depth;
-  const std::int64_t width = settings.width == 0 ? 2 : settings.width;
+  const std::int64_t depth = settings.depth;
   if (depth < 10 || (depth - 4) % 6 != 0) {
     throw core::fail(ErrorCode::kInvalidArgument,
                      "wrn cannot have depth {}: it is 6 n + 4 (10, 16, 22, 28, 40)", depth);
   }
   Network net(settings.seed);
-  ValueId x = net.input(settings.channels, settings.size == 0 ? 32 : settings.size);
+  ValueId x = net.image(settings.channels, settings.size);
   x = net.convolution("conv1", x, {.channels = 16, .kernel = 3, .padding = 1});
-  std::int64_t channels = 16 * width;
+  std::int64_t channels = 16 * settings.width;
   for (int group = 1; group <= 3; ++group) {
     for (std::int64_t i = 0; i < (depth - 4) / 6; ++i) {
       x = block(net, text("group{}.{}", group, i), x, channels, i == 0 && group > 1 ? 2 : 1);
@@ -56,9 +50,7 @@ graph::Graph build_wrn(const ZooSettings& settings) {
     channels *= 2;
   }
   x = activate(net, "bn", x);
-  net.builder().set_scope("avgpool");
-  x = net.flatten(ops::global_average_pool(net.builder(), x));
-  return net.finish(net.linear("fc", x, settings.classes));
+  return net.finish(net.linear("fc", net.average(x), settings.classes));
 }
 
 }  // namespace lowtide::zoo
