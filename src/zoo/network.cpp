@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/conv/conv.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reshape/reshape.h"
@@ -78,6 +79,13 @@ ValueId Network::normalized_convolution(const std::string& name,
                                         const Convolution& layer,
                                         double epsilon) {
   return batch_norm(name + ".norm", convolution(name + ".conv", x, layer), epsilon);
+}
+
+ValueId Network::doubling(std::string_view name, ValueId x, std::int64_t out) {
+  const ValueId w = parameter(text("{}.weight", name), core::Shape{channels(x), out, 2, 2},
+                              he_normal(channels(x)));
+  const ValueId bias = vector(text("{}.bias", name), out, 0);
+  return ops::conv_transpose(at(name), x, w, bias, {.strides = {2, 2}});
 }
 
 ValueId Network::layer_norm(std::string_view name, ValueId x, double epsilon) {

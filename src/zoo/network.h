@@ -58,6 +58,8 @@ class Network {
                                         graph::ValueId x,
                                         const Convolution& layer,
                                         double epsilon = 1e-5);
+  // A transposed convolution of 2x2 windows that do not overlap, with a bias: twice the size.
+  graph::ValueId doubling(std::string_view name, graph::ValueId x, std::int64_t channels);
   graph::ValueId layer_norm(std::string_view name, graph::ValueId x, double epsilon);
   // Of (N, features).
   graph::ValueId linear(std::string_view name,

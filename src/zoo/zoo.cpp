@@ -106,6 +106,11 @@ std::vector<Entry> image_networks() {
       {"mobilenet", "MobileNet v2 (Sandler et al. 2018), without its dropout",
        with_image(1000, 224, kAnySize, {width(100, "percent of the published channels")}),
        build_mobilenet},
+      {"unet", "U-Net (Ronneberger et al. 2015) with batch norm; a class for every pixel",
+       with_image(
+           2, 256, "height and width of the image, a multiple of 2^depth",
+           {depth(4, "times that the image is halved"), width(64, "channels of the first level")}),
+       build_unet},
   };
 }
 

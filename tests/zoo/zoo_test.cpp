@@ -44,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                   784 * 128 + 128 + 128 * 128 + 128 + 128 * 10 + 10},
         Published{"lenet", {.name = "lenet", .channels = 1}, 61706},
         Published{"alexnet", {.name = "alexnet"}, 61100840},
+        Published{"unet", {.name = "unet"}, 31037698},
         Published{"vgg11", {.name = "vgg", .depth = 11}, 132863336},
         Published{"vgg13", {.name = "vgg", .depth = 13}, 133047848},
         Published{"vgg16", {.name = "vgg"}, 138357544},

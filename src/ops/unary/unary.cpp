@@ -1,5 +1,6 @@
 #include "ops/unary/unary.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -234,10 +235,15 @@ std::vector<OnnxRule> onnx_rules(UnaryKind kind) {
   return {{.type = traits(kind).name, .read = kReaders[static_cast<std::size_t>(kind)]}};
 }
 
-// A bound of Clip; none where it is infinite.
-OnnxConstant bound(core::DType dtype, double value) {
-  if (std::isinf(value)) return std::monostate();
-  return OnnxScalar{dtype, value};
+// A bound of Clip; none where no element of the type lies beyond it.
+OnnxConstant bound(core::DType dtype, double value, bool lower) {
+  return core::visit(dtype, [&](auto tag) -> OnnxConstant {
+    using Limits = std::numeric_limits<typename decltype(tag)::type>;
+    const auto lowest = static_cast<double>(Limits::lowest());
+    const auto highest = static_cast<double>(Limits::max());
+    if (lower ? value < lowest : value > highest) return std::monostate();
+    return OnnxScalar{dtype, std::clamp(value, lowest, highest)};
+  });
 }
 
 // Opset 20 has no Silu.
@@ -245,8 +251,9 @@ std::optional<OnnxForm> write_onnx(const Unary& a, const Signature& types) {
   const core::DType dtype = types.in[0].dtype;
   switch (a.kind) {
     case UnaryKind::kClip:
-      return OnnxForm{.type = "Clip",
-                      .constant_inputs = {bound(dtype, a.alpha), bound(dtype, a.beta)}};
+      return OnnxForm{
+          .type = "Clip",
+          .constant_inputs = {bound(dtype, a.alpha, true), bound(dtype, a.beta, false)}};
     case UnaryKind::kGeluTanh:
       return OnnxForm{.type = "Gelu", .attributes = {{"approximate", "tanh"}}};
     case UnaryKind::kScale:

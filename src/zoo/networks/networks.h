@@ -35,6 +35,9 @@ graph::Graph build_inception(const ZooSettings& settings);
 // MobileNet v2 (Sandler et al. 2018).
 graph::Graph build_mobilenet(const ZooSettings& settings);
 
+// U-Net (Ronneberger et al. 2015), padded and with batch norm: logits (N, classes, size, size).
+graph::Graph build_unet(const ZooSettings& settings);
+
 // GPT-2 (Radford et al. 2019), its head tied to the table of tokens: logits (N, sequence,
 // vocabulary).
 graph::Graph build_gpt2(const ZooSettings& settings);
