@@ -241,7 +241,7 @@ OnnxConstant bound(core::DType dtype, double value, bool lower) {
     using Limits = std::numeric_limits<typename decltype(tag)::type>;
     const auto lowest = static_cast<double>(Limits::lowest());
     const auto highest = static_cast<double>(Limits::max());
-    if (lower ? value < lowest : value > highest) return std::monostate();
+    if (lower ? value <= lowest : value >= highest) return std::monostate();
     return OnnxScalar{dtype, std::clamp(value, lowest, highest)};
   });
 }
