@@ -40,6 +40,7 @@ std::vector<OpCase> all_cases() {
            split_cases(),
            squared_error_cases(),
            tile_cases(),
+           top_k_cases(),
            transpose_cases(),
            trilu_cases(),
            unary_cases(),

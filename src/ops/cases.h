@@ -40,6 +40,7 @@ std::vector<OpCase> softmax_cases();
 std::vector<OpCase> split_cases();
 std::vector<OpCase> squared_error_cases();
 std::vector<OpCase> tile_cases();
+std::vector<OpCase> top_k_cases();
 std::vector<OpCase> transpose_cases();
 std::vector<OpCase> trilu_cases();
 std::vector<OpCase> unary_cases();

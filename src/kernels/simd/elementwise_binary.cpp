@@ -48,6 +48,18 @@ struct MaxLanes {
   }
 };
 
+struct PReluLanes {
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::IfThenElse(hn::Gt(a, hn::Zero(D())), a, hn::Mul(a, b));
+  }
+};
+
+struct PReluSlopeLanes {
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::IfThenElse(hn::Gt(a, hn::Zero(D())), hn::Set(D(), 1.0F), b);
+  }
+};
+
 struct ShareLanes {
   HWY_INLINE V operator()(V a, V b) const {
     const D d;
@@ -190,6 +202,8 @@ void RunBinary(BinaryFunction function,
     case BinaryFunction::kPow: return run(EachLane<power>());
     case BinaryFunction::kMin: return run(MinLanes());
     case BinaryFunction::kMax: return run(MaxLanes());
+    case BinaryFunction::kPRelu: return run(PReluLanes());
+    case BinaryFunction::kPReluSlope: return run(PReluSlopeLanes());
     case BinaryFunction::kShare: return run(ShareLanes());
     case BinaryFunction::kSame: return run(SameLanes());
     case BinaryFunction::kPowBase: return run(EachLane<power_base>());

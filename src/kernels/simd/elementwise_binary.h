@@ -15,6 +15,8 @@ enum class BinaryFunction : std::uint8_t {
   kPow,
   kMin,          // NaN where either is
   kMax,          // likewise
+  kPRelu,        // a > 0 ? a : b a
+  kPReluSlope,   // its derivative in a: 1 or b
   kShare,        // what a has of the gradient of max(a, b): 0 where a < b, 1/2 where equal, else 1
   kSame,         // 1 where a == b, else 0
   kPowBase,      // d/da a^b = b a^(b-1); 0 where b is 0

@@ -75,6 +75,49 @@ struct Abs {
   }
 };
 
+// dy / sqrt(v^2 + shift), and dy / (1 + sign v^2).
+HWY_INLINE V over_root(V v, V dy, float shift) {
+  return hn::Div(dy, hn::Sqrt(hn::MulAdd(v, v, number(shift))));
+}
+
+HWY_INLINE V over_square(V v, V dy, float sign) {
+  return hn::Div(dy, hn::MulAdd(hn::Mul(number(sign), v), v, number(1.0F)));
+}
+
+HWY_INLINE V arc_gradient(V v, V dy) {
+  return hn::Div(dy, hn::Sqrt(hn::NegMulAdd(v, v, number(1.0F))));
+}
+
+struct Acos {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::acos>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return hn::Neg(arc_gradient(v, dy)); }
+};
+
+struct Acosh {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::acosh>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return over_root(v, dy, -1.0F); }
+};
+
+struct Asin {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::asin>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return arc_gradient(v, dy); }
+};
+
+struct Asinh {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::asinh>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return over_root(v, dy, 1.0F); }
+};
+
+struct Atan {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::atan>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return over_square(v, dy, 1.0F); }
+};
+
+struct Atanh {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::atanh>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return over_square(v, dy, -1.0F); }
+};
+
 struct Ceil {
   static HWY_INLINE V value(P, V x) { return nan_kept(x, hn::Ceil(x)); }
 };
@@ -113,8 +156,16 @@ struct Cos {
   static HWY_INLINE V value(P, V x) { return each_lane<std::cos>(x); }
 };
 
+struct Cosh {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::cosh>(x); }
+};
+
 struct Sin {
   static HWY_INLINE V value(P, V x) { return each_lane<std::sin>(x); }
+};
+
+struct Sinh {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::sinh>(x); }
 };
 
 struct Erf {
@@ -260,6 +311,11 @@ struct Sqrt {
   static HWY_INLINE V gradient(P, V v, V dy) { return hn::Div(hn::Mul(number(0.5F), dy), v); }
 };
 
+struct Tan {
+  static HWY_INLINE V value(P, V x) { return each_lane<std::tan>(x); }
+  static HWY_INLINE V gradient(P, V v, V dy) { return hn::MulAdd(hn::Mul(v, v), dy, dy); }
+};
+
 struct Tanh {
   static HWY_INLINE V value(P, V x) { return nan_kept(x, hn::Tanh(D(), x)); }
   static HWY_INLINE V gradient(P, V v, V dy) { return hn::NegMulAdd(hn::Mul(v, v), dy, dy); }
@@ -291,10 +347,17 @@ void RunUnary(UnaryFunction function, P p, const float* x, float* y, std::int64_
   const auto run = [&](auto f) HWY_ATTR { map(f, p, x, y, n); };
   switch (function) {
     case UnaryFunction::kAbs: return run(Abs());
+    case UnaryFunction::kAcos: return run(Acos());
+    case UnaryFunction::kAcosh: return run(Acosh());
+    case UnaryFunction::kAsin: return run(Asin());
+    case UnaryFunction::kAsinh: return run(Asinh());
+    case UnaryFunction::kAtan: return run(Atan());
+    case UnaryFunction::kAtanh: return run(Atanh());
     case UnaryFunction::kCeil: return run(Ceil());
     case UnaryFunction::kCelu: return run(Celu());
     case UnaryFunction::kClip: return run(Clip());
     case UnaryFunction::kCos: return run(Cos());
+    case UnaryFunction::kCosh: return run(Cosh());
     case UnaryFunction::kElu: return run(Elu());
     case UnaryFunction::kErf: return run(Erf());
     case UnaryFunction::kExp: return run(Exp());
@@ -316,9 +379,11 @@ void RunUnary(UnaryFunction function, P p, const float* x, float* y, std::int64_
     case UnaryFunction::kSign: return run(Sign());
     case UnaryFunction::kSilu: return run(Silu());
     case UnaryFunction::kSin: return run(Sin());
+    case UnaryFunction::kSinh: return run(Sinh());
     case UnaryFunction::kSoftplus: return run(Softplus());
     case UnaryFunction::kSoftsign: return run(Softsign());
     case UnaryFunction::kSqrt: return run(Sqrt());
+    case UnaryFunction::kTan: return run(Tan());
     case UnaryFunction::kTanh: return run(Tanh());
   }
 }
@@ -328,6 +393,12 @@ void RunUnaryGradient(
   const auto run = [&](auto f) HWY_ATTR { map_gradient(f, p, v, dy, dx, n); };
   switch (function) {
     case UnaryFunction::kAbs: return run(Abs());
+    case UnaryFunction::kAcos: return run(Acos());
+    case UnaryFunction::kAcosh: return run(Acosh());
+    case UnaryFunction::kAsin: return run(Asin());
+    case UnaryFunction::kAsinh: return run(Asinh());
+    case UnaryFunction::kAtan: return run(Atan());
+    case UnaryFunction::kAtanh: return run(Atanh());
     case UnaryFunction::kCelu: return run(Celu());
     case UnaryFunction::kClip: return run(Clip());
     case UnaryFunction::kElu: return run(Elu());
@@ -348,6 +419,7 @@ void RunUnaryGradient(
     case UnaryFunction::kSoftplus: return run(Softplus());
     case UnaryFunction::kSoftsign: return run(Softsign());
     case UnaryFunction::kSqrt: return run(Sqrt());
+    case UnaryFunction::kTan: return run(Tan());
     case UnaryFunction::kTanh: return run(Tanh());
     default: LT_CHECK(false, "a function without a gradient kernel");
   }

@@ -7,10 +7,17 @@ namespace lowtide::kernels {
 
 enum class UnaryFunction : std::uint8_t {
   kAbs,
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
   kCeil,
   kCelu,  // x > 0 ? x : alpha (exp(x / alpha) - 1)
   kClip,  // alpha (lower) and beta (upper bound; it wins where they cross)
   kCos,
+  kCosh,
   kElu,  // x > 0 ? x : alpha (exp(x) - 1)
   kErf,
   kExp,
@@ -32,9 +39,11 @@ enum class UnaryFunction : std::uint8_t {
   kSign,
   kSilu,  // x sigmoid(x)
   kSin,
+  kSinh,
   kSoftplus,  // log(1 + exp(x))
   kSoftsign,  // x / (1 + |x|)
   kSqrt,
+  kTan,
   kTanh,
 };
 
@@ -47,10 +56,10 @@ struct UnaryParameters {
 void unary(UnaryFunction f, UnaryParameters p, const float* x, float* y, std::int64_t n);
 
 // dx = f' dy, where f' is computed from v = x, or from v = f(x) for kCelu, kClip, kElu, kExp,
-// kHardSigmoid, kLeakyRelu, kReciprocal, kRelu, kSelu, kSigmoid, kSoftplus, kSqrt and kTanh (with
-// alpha >= 0 where it is a slope or a scale, and beta > 0 for kSelu). dx may be v or dy.
+// kHardSigmoid, kLeakyRelu, kReciprocal, kRelu, kSelu, kSigmoid, kSoftplus, kSqrt, kTan and kTanh
+// (with alpha >= 0 where it is a slope or a scale, and beta > 0 for kSelu). dx may be v or dy.
 // Only for functions whose derivative is neither constant nor another one of them: not for kCeil,
-// kCos, kFloor, kNeg, kRound, kScale, kSign, kSin.
+// kCos, kCosh, kFloor, kNeg, kRound, kScale, kSign, kSin, kSinh.
 void unary_gradient(
     UnaryFunction f, UnaryParameters p, const float* v, const float* dy, float* dx, std::int64_t n);
 

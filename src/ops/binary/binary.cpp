@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "core/text.h"
+#include "ops/binary/binary_gradients.h"
 #include "ops/binary/binary_kernels.h"
 #include "ops/cast/cast.h"
+#include "ops/constant/constant.h"
 #include "ops/layout/layout.h"
-#include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
 
@@ -20,7 +21,7 @@ using core::DType;
 using core::fail;
 using core::Layout;
 
-enum class Result : std::uint8_t { kNumber, kTruthOfNumbers, kTruthOfBools };
+enum class Result : std::uint8_t { kNumber, kWholeNumber, kTruthOfNumbers, kTruthOfBools };
 
 // What is particular to a kind besides its kernels.
 struct Traits {
@@ -41,6 +42,12 @@ constexpr std::array<Traits, kBinaryKinds> kTraits = {{
     {.name = "Fmod", .in_onnx = false},
     {.name = "Min"},
     {.name = "Max"},
+    {.name = "PRelu"},
+    {.name = "BitwiseAnd", .result = Result::kWholeNumber},
+    {.name = "BitwiseOr", .result = Result::kWholeNumber},
+    {.name = "BitwiseXor", .result = Result::kWholeNumber},
+    {.name = "ShiftLeft", .result = Result::kWholeNumber, .in_onnx = false},
+    {.name = "ShiftRight", .result = Result::kWholeNumber, .in_onnx = false},
     {.name = "Equal", .result = Result::kTruthOfNumbers},
     {.name = "Less", .result = Result::kTruthOfNumbers},
     {.name = "LessOrEqual", .result = Result::kTruthOfNumbers},
@@ -49,6 +56,7 @@ constexpr std::array<Traits, kBinaryKinds> kTraits = {{
     {.name = "And", .result = Result::kTruthOfBools},
     {.name = "Or", .result = Result::kTruthOfBools},
     {.name = "Xor", .result = Result::kTruthOfBools},
+    {.name = "PReluSlope", .in_onnx = false},
     {.name = "Share", .in_onnx = false},
     {.name = "Same", .in_onnx = false},
     {.name = "PowBase", .in_onnx = false, .flops = 20},
@@ -63,8 +71,9 @@ bool takes(BinaryKind kind, DType dtype) {
     case Result::kTruthOfNumbers:
       if (dtype == DType::kBool) return kind == BinaryKind::kEqual;
       break;
+    case Result::kWholeNumber: return core::is_integer(dtype);
     case Result::kNumber:
-      if (kind >= BinaryKind::kShare) return core::is_float(dtype);
+      if (kind >= BinaryKind::kPReluSlope) return core::is_float(dtype);
       break;
   }
   return core::is_float(dtype) || core::is_integer(dtype);
@@ -77,7 +86,7 @@ std::vector<TensorType> infer(const Binary& a, Types in) {
                in[1].str());
   }
   TensorType out{in[0].dtype, core::broadcast(in[0].shape, in[1].shape), Layout::kPlain};
-  if (traits(a.kind).result != Result::kNumber) out.dtype = DType::kBool;
+  if (traits(a.kind).result >= Result::kTruthOfNumbers) out.dtype = DType::kBool;
   const std::size_t rank = out.shape.rank();
   for (const TensorType& type : in) {
     if (type.shape.rank() == rank && type.layout == Layout::kChannelsLast) out.layout = type.layout;
@@ -91,89 +100,6 @@ std::vector<TensorType> infer(const Binary& a, Types in) {
     }
   }
   return {out};
-}
-
-// A gradient as large as the result, summed over what was broadcast of input i.
-ValueId for_input(GradientContext& g, std::size_t i, ValueId gradient) {
-  const TensorType type = g.type(g.in(i));
-  const ValueId sum = sum_to(g.builder(), gradient, type.shape);
-  return to_layout(g.builder(), sum, type.layout);
-}
-
-InputGradients gradient_of_add(const Binary&, GradientContext& g) {
-  InputGradients result(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (g.needs(i)) result[i] = for_input(g, i, g.out_gradient(0));
-  }
-  return result;
-}
-
-InputGradients gradient_of_sub(const Binary&, GradientContext& g) {
-  InputGradients result(2);
-  if (g.needs(0)) result[0] = for_input(g, 0, g.out_gradient(0));
-  if (g.needs(1)) result[1] = neg(g.builder(), for_input(g, 1, g.out_gradient(0)));
-  return result;
-}
-
-InputGradients gradient_of_mul(const Binary&, GradientContext& g) {
-  InputGradients result(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (g.needs(i)) {
-      result[i] = for_input(g, i, mul(g.builder(), g.out_gradient(0), g.in(1 - i)));
-    }
-  }
-  return result;
-}
-
-// y = a / c: da = dy / c and dc = -dy y / c. Where y is not kept but a is, dc comes from a / c.
-InputGradients gradient_of_div(const Binary&, GradientContext& g) {
-  GraphBuilder& b = g.builder();
-  InputGradients result(2);
-  const ValueId da = div(b, g.out_gradient(0), g.in(1));
-  if (g.needs(0)) result[0] = for_input(g, 0, da);
-  if (g.needs(1)) {
-    const bool from_input = !g.kept_for_backward(g.out(0)) && g.kept_for_backward(g.in(0));
-    const ValueId y = from_input ? div(b, g.in(0), g.in(1)) : g.out(0);
-    result[1] = neg(b, for_input(g, 1, mul(b, da, y)));
-  }
-  return result;
-}
-
-InputGradients gradient_of_pow(const Binary&, GradientContext& g) {
-  constexpr std::array kFactors = {BinaryKind::kPowBase, BinaryKind::kPowExponent};
-  GraphBuilder& b = g.builder();
-  InputGradients result(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (!g.needs(i)) continue;
-    const ValueId factor = binary(b, kFactors[i], g.in(0), g.in(1));
-    result[i] = for_input(g, i, mul(b, g.out_gradient(0), factor));
-  }
-  return result;
-}
-
-InputGradients gradient_of_extreme(const Binary& a, GradientContext& g) {
-  GraphBuilder& b = g.builder();
-  InputGradients result(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (!g.needs(i)) continue;
-    const std::size_t greater = a.kind == BinaryKind::kMax ? i : 1 - i;
-    const ValueId share = binary(b, BinaryKind::kShare, g.in(greater), g.in(1 - greater));
-    result[i] = for_input(g, i, mul(b, g.out_gradient(0), share));
-  }
-  return result;
-}
-
-GradientFn<Binary> gradient_of(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd: return gradient_of_add;
-    case BinaryKind::kSub: return gradient_of_sub;
-    case BinaryKind::kMul: return gradient_of_mul;
-    case BinaryKind::kDiv: return gradient_of_div;
-    case BinaryKind::kPow: return gradient_of_pow;
-    case BinaryKind::kMin:
-    case BinaryKind::kMax: return gradient_of_extreme;
-    default: return not_differentiable;
-  }
 }
 
 Cost cost(const Binary& a, const Signature& types) {
@@ -210,6 +136,35 @@ std::vector<ValueId> read_pow(OnnxNode& node) {
   return {cast(b, pow(b, cast(b, base, within), cast(b, exponent, within)), to)};
 }
 
+// The slope spreads to x, not the other way round.
+std::vector<ValueId> read_prelu(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = node.required_input(0);
+  const core::Shape shape = b.type(x).shape;
+  const ValueId y = binary(b, BinaryKind::kPRelu, x, node.required_input(1));
+  if (b.type(y).shape != shape) {
+    throw fail(ErrorCode::kInvalidFile, "the slope of PRelu has more elements than x");
+  }
+  return {y};
+}
+
+std::vector<ValueId> read_shift(OnnxNode& node) {
+  const std::string direction = node.string("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    throw fail(ErrorCode::kInvalidFile, "unknown direction \"{}\"", direction);
+  }
+  return {binary(node.builder(),
+                 direction == "LEFT" ? BinaryKind::kShiftLeft : BinaryKind::kShiftRight,
+                 node.required_input(0), node.required_input(1))};
+}
+
+// All bits turned over: -x - 1.
+std::vector<ValueId> read_bitwise_not(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = node.required_input(0);
+  return {sub(b, neg(b, x), scalar(b, b.type(x).dtype, 1))};
+}
+
 std::vector<ValueId> read_mod(OnnxNode& node) {
   const bool as_in_c = node.integer("fmod", 0) != 0;
   return {binary(node.builder(), as_in_c ? BinaryKind::kFmod : BinaryKind::kMod,
@@ -242,20 +197,25 @@ constexpr std::array<OnnxReadFn, kBinaryKinds> readers_of(std::index_sequence<kI
 }
 
 std::vector<OnnxRule> onnx_rules(BinaryKind kind) {
-  if (!traits(kind).in_onnx) return {};
   switch (kind) {
+    case BinaryKind::kShiftLeft: return {{.type = "BitShift", .read = read_shift}};
+    case BinaryKind::kPRelu: return {{.type = "PRelu", .read = read_prelu}};
     case BinaryKind::kMin: return {{.type = "Min", .read = read_chained<BinaryKind::kMin>}};
     case BinaryKind::kMax: return {{.type = "Max", .read = read_chained<BinaryKind::kMax>}};
     case BinaryKind::kPow: return {{.type = "Pow", .read = read_pow}};
     case BinaryKind::kMod: return {{.type = "Mod", .read = read_mod}};
     default: break;
   }
+  if (!traits(kind).in_onnx) return {};
   constexpr auto kReaders = readers_of(std::make_index_sequence<kBinaryKinds>());
   std::vector<OnnxRule> rules = {
       {.type = traits(kind).name, .read = kReaders[static_cast<std::size_t>(kind)]}};
   if (kind == BinaryKind::kAdd) {
     rules.push_back({.type = "Sum", .read = read_chained<BinaryKind::kAdd>});
     rules.push_back({.type = "Mean", .read = read_mean});
+  }
+  if (kind == BinaryKind::kBitXor) {
+    rules.push_back({.type = "BitwiseNot", .read = read_bitwise_not});
   }
   return rules;
 }
@@ -264,19 +224,33 @@ std::optional<OnnxForm> write_onnx(const Binary& a, const Signature&) {
   if (a.kind == BinaryKind::kFmod) {
     return OnnxForm{.type = "Mod", .attributes = {{"fmod", std::int64_t{1}}}};
   }
-  if (!traits(a.kind).in_onnx) return std::nullopt;
+  if (a.kind == BinaryKind::kShiftLeft || a.kind == BinaryKind::kShiftRight) {
+    const bool left = a.kind == BinaryKind::kShiftLeft;
+    return OnnxForm{.type = "BitShift",
+                    .attributes = {{"direction", std::string(left ? "LEFT" : "RIGHT")}}};
+  }
+  // Opset 17 has no bitwise logic.
+  if (!traits(a.kind).in_onnx || traits(a.kind).result == Result::kWholeNumber) {
+    return std::nullopt;
+  }
   return OnnxForm{.type = std::string(traits(a.kind).name)};
+}
+
+// A constant operand is trained if it is no scalar; a PRelu's slope always is.
+std::vector<InputSlot> slots_of(BinaryKind kind) {
+  if (kind == BinaryKind::kPRelu) return {{.input = 1, .slot = Slot::kParameter}};
+  return {{.input = 0, .slot = Slot::kElementwise}, {.input = 1, .slot = Slot::kElementwise}};
 }
 
 OpCard<Binary> card(BinaryKind kind) {
   return {
       .name = traits(kind).name,
       .infer = infer,
-      .gradient = gradient_of(kind),
+      .gradient = binary_gradient(kind),
       .cost = cost,
       .repeat = Repeat::kExact,
       .alias_rule = sharing,
-      .slots = {{.input = 0, .slot = Slot::kElementwise}, {.input = 1, .slot = Slot::kElementwise}},
+      .slots = slots_of(kind),
       .onnx = onnx_rules(kind),
       .onnx_form = write_onnx,
       .kernels = {{.name = "simd", .bind = bind_simd_binary},

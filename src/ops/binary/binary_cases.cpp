@@ -76,12 +76,13 @@ void add_functions(std::vector<OpCase>& cases) {
   cases.push_back(positive(pair("pow/same", {3, 17}, {3, 17}, pow)));
   cases.push_back(positive(pair("pow/column", {3, 17}, {3, 1}, pow)));
   cases.push_back(positive(pair("pow/of_itself", {19}, {1}, square_by_pow)));
+  cases.push_back(pair("prelu_slope", {19}, {3, 1}, build_kind<BinaryKind::kPReluSlope>));
   cases.push_back(pair("fmod", {19}, {19}, build_kind<BinaryKind::kFmod>));
   cases.push_back(pair("share", {19}, {3, 1}, build_kind<BinaryKind::kShare>));
   cases.push_back(pair("same", {19}, {3, 1}, build_kind<BinaryKind::kSame>));
   cases.push_back(positive(pair("pow_base", {19}, {19}, build_kind<BinaryKind::kPowBase>)));
   cases.push_back(positive(pair("pow_exponent", {19}, {19}, build_kind<BinaryKind::kPowExponent>)));
-  for (std::size_t i = cases.size() - 5; i < cases.size(); ++i) {
+  for (std::size_t i = cases.size() - 6; i < cases.size(); ++i) {
     for (CaseInput& input : cases[i].inputs) input.differentiable = false;
   }
 }
@@ -97,6 +98,20 @@ void add_extremes(std::vector<OpCase>& cases) {
                }};
     cases.push_back(std::move(one));
   }
+}
+
+void add_prelus(std::vector<OpCase>& cases) {
+  const auto add_prelu = [&](const char* name, core::Shape slope) {
+    cases.push_back(
+        {.name = std::string("binary/prelu_") + name,
+         .inputs = {{.shape = {2, 3, 5, 7}, .apart = 0.01}, {.shape = std::move(slope)}},
+         .build = [](GraphBuilder& b, const Inputs& in) {
+           return Inputs{binary(b, BinaryKind::kPRelu, in[0], in[1])};
+         }});
+  };
+  add_prelu("channels", {3, 1, 1});
+  add_prelu("one", {1});
+  add_prelu("elements", {2, 3, 5, 7});
 }
 
 void add_integers(std::vector<OpCase>& cases) {
@@ -117,6 +132,12 @@ void add_integers(std::vector<OpCase>& cases) {
   add_kind("mod_int64", BinaryKind::kMod, DType::kInt64, -9, 9);
   add_kind("pow_int64", BinaryKind::kPow, DType::kInt64, -3, 3);
   add_kind("max_int32", BinaryKind::kMax, DType::kInt32, -9, 9);
+  add_kind("prelu_int32", BinaryKind::kPRelu, DType::kInt32, -9, 9);
+  add_kind("bit_and_int16", BinaryKind::kBitAnd, DType::kInt16, -99, 99);
+  add_kind("bit_or_uint8", BinaryKind::kBitOr, DType::kUint8, 0, 255);
+  add_kind("bit_xor_int64", BinaryKind::kBitXor, DType::kInt64, -99, 99);
+  add_kind("shift_left_uint8", BinaryKind::kShiftLeft, DType::kUint8, 0, 9);
+  add_kind("shift_right_uint32", BinaryKind::kShiftRight, DType::kUint32, 0, 40);
   add_kind("equal_int64", BinaryKind::kEqual, DType::kInt64, -3, 3);
   add_kind("less_int64", BinaryKind::kLess, DType::kInt64, -3, 3);
   add_kind("less_or_equal_int64", BinaryKind::kLessOrEqual, DType::kInt64, -3, 3);
@@ -134,6 +155,7 @@ std::vector<OpCase> binary_cases() {
   add_shapes(cases);
   add_functions(cases);
   add_extremes(cases);
+  add_prelus(cases);
   add_integers(cases);
   return cases;
 }

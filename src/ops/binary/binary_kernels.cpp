@@ -23,12 +23,19 @@ std::optional<BinaryFunction> simd_function(BinaryKind kind) {
     case BinaryKind::kPow: return BinaryFunction::kPow;
     case BinaryKind::kMin: return BinaryFunction::kMin;
     case BinaryKind::kMax: return BinaryFunction::kMax;
+    case BinaryKind::kPRelu: return BinaryFunction::kPRelu;
+    case BinaryKind::kPReluSlope: return BinaryFunction::kPReluSlope;
     case BinaryKind::kShare: return BinaryFunction::kShare;
     case BinaryKind::kSame: return BinaryFunction::kSame;
     case BinaryKind::kPowBase: return BinaryFunction::kPowBase;
     case BinaryKind::kPowExponent: return BinaryFunction::kPowExponent;
     case BinaryKind::kMod:
     case BinaryKind::kFmod:
+    case BinaryKind::kBitAnd:
+    case BinaryKind::kBitOr:
+    case BinaryKind::kBitXor:
+    case BinaryKind::kShiftLeft:
+    case BinaryKind::kShiftRight:
     case BinaryKind::kEqual:
     case BinaryKind::kLess:
     case BinaryKind::kLessOrEqual:
@@ -63,6 +70,8 @@ T float_value(BinaryKind kind, T a, T c) {
     case BinaryKind::kMod: return a - c * std::floor(a / c);
     case BinaryKind::kMin: return std::isnan(a) || std::isnan(c) ? a + c : std::min(a, c);
     case BinaryKind::kMax: return std::isnan(a) || std::isnan(c) ? a + c : std::max(a, c);
+    case BinaryKind::kPRelu: return a > 0 ? a : a * c;
+    case BinaryKind::kPReluSlope: return a > 0 ? T{1} : c;
     case BinaryKind::kShare: return a < c ? T{0} : a == c ? T{0.5} : T{1};
     case BinaryKind::kSame: return a == c ? T{1} : T{0};
     case BinaryKind::kPowBase: return c == 0 ? T{0} : c * std::pow(a, c - 1);
@@ -102,6 +111,7 @@ template <class T>
 T integer_value(BinaryKind kind, T a, T c) {
   const auto wide_a = static_cast<std::uint64_t>(a);
   const auto wide_c = static_cast<std::uint64_t>(c);
+  constexpr std::uint64_t kWidth = 8 * sizeof(T);
   const auto left_over = [&] {
     return static_cast<T>(wide_a - static_cast<std::uint64_t>(integer_quotient(a, c)) * wide_c);
   };
@@ -119,6 +129,12 @@ T integer_value(BinaryKind kind, T a, T c) {
     }
     case BinaryKind::kMin: return std::min(a, c);
     case BinaryKind::kMax: return std::max(a, c);
+    case BinaryKind::kPRelu: return a > 0 ? a : static_cast<T>(wide_a * wide_c);
+    case BinaryKind::kBitAnd: return static_cast<T>(a & c);
+    case BinaryKind::kBitOr: return static_cast<T>(a | c);
+    case BinaryKind::kBitXor: return static_cast<T>(a ^ c);
+    case BinaryKind::kShiftLeft: return wide_c < kWidth ? static_cast<T>(wide_a << wide_c) : T{0};
+    case BinaryKind::kShiftRight: return wide_c < kWidth ? static_cast<T>(a >> c) : T{0};
     default: break;
   }
   LT_CHECK(false, "a kind without a whole number");

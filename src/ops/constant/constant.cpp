@@ -9,6 +9,7 @@
 #include "kernels/copy.h"
 #include "ops/constant/signal_windows.h"
 #include "ops/movement.h"
+#include "ops/strided.h"
 
 namespace lowtide::ops {
 namespace {
@@ -68,6 +69,32 @@ std::vector<ValueId> read_size(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const std::int64_t elements = b.type(node.required_input(0)).shape.elements();
   return {b.constant(core::Shape{}, std::vector<std::int64_t>{elements})};
+}
+
+// Only of constants: how many there are is the result's shape.
+std::vector<ValueId> read_non_zero(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const core::TensorType type = b.type(node.required_input(0));
+  std::vector<bool> counts;
+  const auto note = [&](const auto& elements) {
+    for (const auto element : elements) counts.push_back(element != 0);
+  };
+  if (core::is_float(type.dtype)) {
+    note(node.constant_reals(0).value());
+  } else {
+    note(node.constant_integers(0).value());
+  }
+  std::vector<std::vector<std::int64_t>> places(type.shape.rank());
+  std::size_t element = 0;
+  for (Index at(type.shape); at.valid(); at.next()) {
+    if (!counts[element++]) continue;
+    for (std::size_t axis = 0; axis < places.size(); ++axis) places[axis].push_back(at[axis]);
+  }
+  std::vector<std::int64_t> all;
+  for (const auto& line : places) all.insert(all.end(), line.begin(), line.end());
+  const auto rank = static_cast<std::int64_t>(places.size());
+  const std::int64_t count = rank == 0 ? 0 : static_cast<std::int64_t>(places[0].size());
+  return {b.constant({rank, count}, all)};
 }
 
 // The elements of a range; empty where the step leads away from the limit.
@@ -134,6 +161,7 @@ const OpDef& fill_op() {
                {.type = "HannWindow", .read = read_signal_window},
                {.type = "HammingWindow", .read = read_signal_window},
                {.type = "BlackmanWindow", .read = read_signal_window},
+               {.type = "NonZero", .read = read_non_zero},
                {.type = "Range", .read = read_range},
                {.type = "Shape", .read = read_shape},
                {.type = "Size", .read = read_size}},
@@ -145,6 +173,15 @@ const OpDef& fill_op() {
 ValueId fill(GraphBuilder& b, core::TensorType type, double value) {
   const auto element = literal_of(type.dtype, value);
   return b.add_one(fill_op(), Attrs::of(Fill{.type = std::move(type), .element = element}), {});
+}
+
+double constant_number(OnnxNode& node, std::size_t input) {
+  const core::TensorType type = node.builder().type(node.required_input(input));
+  if (type.shape.elements() != 1) {
+    throw fail(ErrorCode::kInvalidFile, "input {} must be one number, not {}", input, type.str());
+  }
+  if (core::is_float(type.dtype)) return node.constant_reals(input)->front();
+  return static_cast<double>(node.constant_integers(input)->front());
 }
 
 ValueId zeros(GraphBuilder& b, core::TensorType type) { return fill(b, std::move(type), 0); }

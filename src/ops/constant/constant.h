@@ -30,6 +30,9 @@ graph::ValueId numbers(graph::GraphBuilder& b,
                        const core::Shape& shape,
                        const std::vector<double>& values);
 
+// A constant input of one element, of any numeric type. Throws Error(kInvalidFile) for others.
+double constant_number(graph::OnnxNode& node, std::size_t input);
+
 const graph::OpDef& fill_op();
 
 }  // namespace lowtide::ops

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "ops/conv/causal_conv.h"
 #include "ops/conv/conv_kernels.h"
+#include "ops/conv/lrn.h"
 #include "ops/conv_transpose/conv_transpose.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce.h"
@@ -112,7 +113,8 @@ const OpDef& conv_op() {
       .repeat = Repeat::kExact,
       .slots = {{.input = 1}, {.input = 2}},
       .onnx = {{.type = "Conv", .read = read_onnx},
-               {.type = "CausalConvWithState", .read = read_causal_conv}},
+               {.type = "CausalConvWithState", .read = read_causal_conv},
+               {.type = "LRN", .read = read_lrn}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "dnnl", .bind = bind_forward},
                   {.name = "reference", .run = run_conv_reference}},

@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/lrn.h"
 
 namespace lowtide::ops {
 
@@ -52,6 +53,16 @@ std::vector<OpCase> tiled_cases() {
   };
 }
 
+void add_lrns(std::vector<OpCase>& cases) {
+  for (const std::int64_t size : {1, 3, 4, 9}) {
+    cases.push_back({.name = "lrn/size_" + std::to_string(size),
+                     .inputs = {{.shape = {2, 5, 3, 4}}},
+                     .build = [size](GraphBuilder& b, const Values& in) {
+                       return Values{lrn(b, in[0], {.size = size, .alpha = 0.5, .bias = 1.5})};
+                     }});
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> conv_cases() {
@@ -96,6 +107,7 @@ std::vector<OpCase> conv_cases() {
                          {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 16}));
   cases.push_back(biased("biased_signal", {2, 3, 9}, {4, 3, 3}, {}));
   cases.push_back(biased("biased_volume", {1, 2, 3, 4, 4}, {4, 2, 2, 2, 2}, {}));
+  add_lrns(cases);
   return cases;
 }
 

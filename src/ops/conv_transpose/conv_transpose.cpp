@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "ops/conv/conv_kernels.h"
+#include "ops/conv_transpose/col2im.h"
 #include "ops/layout/layout.h"
 #include "ops/window.h"
 
@@ -83,13 +84,6 @@ ConvTranspose with_end_padding(Conv a, const Shape& x, Sizes spatial) {
   return {.conv = std::move(a), .spatial = std::move(spatial)};
 }
 
-ValueId apply(GraphBuilder& b, ValueId x, ValueId w, ValueId bias, ConvTranspose attributes) {
-  attributes.conv.bias = bias.valid();
-  std::vector<ValueId> inputs = {to_channels_last(b, x), to_plain(b, w)};
-  if (bias.valid()) inputs.push_back(bias);
-  return b.add_one(conv_transpose_op(), Attrs::of(std::move(attributes)), std::move(inputs));
-}
-
 // The sizes an ONNX node asks for; sets a.pads_begin. Where the sizes are given, by output_shape or
 // by a "same" auto_pad, padding makes up the difference: half of it, rounded down for SAME_UPPER
 // and up for the others, stands at the begin.
@@ -128,8 +122,7 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   // read_padding takes "same" for that of a convolution, which read_sizes then replaces.
   a = read_window(node, std::move(a), b.type(x).shape);
   Sizes sizes = read_sizes(node, a, b.type(x).shape);
-  return {apply(b, x, w, node.input(2),
-                with_end_padding(std::move(a), b.type(x).shape, std::move(sizes)))};
+  return {conv_transpose_to(b, x, w, node.input(2), std::move(a), std::move(sizes))};
 }
 
 // The padding at the end that leaves no position over, and the rest as output_padding.
@@ -157,7 +150,8 @@ const OpDef& conv_transpose_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .slots = {{.input = 1}, {.input = 2}},
-      .onnx = {{.type = "ConvTranspose", .read = read_onnx}},
+      .onnx = {{.type = "ConvTranspose", .read = read_onnx},
+               {.type = "Col2Im", .read = read_col2im}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "dnnl", .bind = bind_dnnl},
                   {.name = "reference", .run = run_conv_transpose_reference}},
@@ -182,7 +176,16 @@ ValueId conv_transpose(
     spatial[i] = span_of(attributes, i, shape[i + 2]) - attributes.pads_begin[i] -
                  attributes.pads_end[i] + output_padding[i];
   }
-  return apply(b, x, w, bias, with_end_padding(std::move(attributes), shape, std::move(spatial)));
+  return conv_transpose_to(b, x, w, bias, std::move(attributes), std::move(spatial));
+}
+
+ValueId conv_transpose_to(
+    GraphBuilder& b, ValueId x, ValueId w, ValueId bias, Conv attributes, Sizes spatial) {
+  ConvTranspose to = with_end_padding(std::move(attributes), b.type(x).shape, std::move(spatial));
+  to.conv.bias = bias.valid();
+  std::vector<ValueId> inputs = {to_channels_last(b, x), to_plain(b, w)};
+  if (bias.valid()) inputs.push_back(bias);
+  return b.add_one(conv_transpose_op(), Attrs::of(std::move(to)), std::move(inputs));
 }
 
 }  // namespace lowtide::ops

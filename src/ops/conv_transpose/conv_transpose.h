@@ -30,6 +30,15 @@ graph::ValueId conv_transpose(graph::GraphBuilder& b,
                               Conv attributes,
                               std::vector<std::int64_t> output_padding = {});
 
+// The same to given spatial sizes; all lists of `attributes` are filled in but for pads_end, which
+// follows from them.
+graph::ValueId conv_transpose_to(graph::GraphBuilder& b,
+                                 graph::ValueId x,
+                                 graph::ValueId w,
+                                 graph::ValueId bias,
+                                 Conv attributes,
+                                 std::vector<std::int64_t> spatial);
+
 const graph::OpDef& conv_transpose_op();
 
 }  // namespace lowtide::ops

@@ -9,6 +9,7 @@
 #include "ops/constant/constant.h"
 #include "ops/gather/gather.h"
 #include "ops/indexing/indexing_kernels.h"
+#include "ops/indexing/sequences.h"
 #include "ops/layout/layout.h"
 
 namespace lowtide::ops {
@@ -171,7 +172,6 @@ OpCard<Indexing> gather_card(std::string_view name) {
           .gradient = gradient_of_gather,
           .cost = cost_of_gather,
           .repeat = Repeat::kExact,
-          .slots = {{.input = 0}},
           .onnx = {{.type = name, .read = read_gather}},
           .onnx_form = write_gather,
           .kernels = {{.name = "entries", .bind = bind_gather}}};
@@ -213,12 +213,20 @@ Indexing along(GraphBuilder& b, ValueId data, std::int64_t axis) {
 }  // namespace
 
 const OpDef& gather_elements_op() {
-  static const TypedOp<Indexing> op(gather_card("GatherElements"));
+  static const TypedOp<Indexing> op([] {
+    OpCard<Indexing> card = gather_card("GatherElements");
+    card.slots = {{.input = 0}};
+    return card;
+  }());
   return op;
 }
 
 const OpDef& gather_nd_op() {
-  static const TypedOp<Indexing> op(gather_card("GatherND"));
+  static const TypedOp<Indexing> op([] {
+    OpCard<Indexing> card = gather_card("GatherND");
+    card.onnx.push_back({.type = "ReverseSequence", .read = read_reverse_sequence});
+    return card;
+  }());
   return op;
 }
 
@@ -226,6 +234,7 @@ const OpDef& scatter_elements_op() {
   static const TypedOp<Scatter> op([] {
     OpCard<Scatter> card = scatter_card("ScatterElements");
     card.onnx.push_back({.type = "Scatter", .read = read_scatter});
+    card.onnx.push_back({.type = "MaxUnpool", .read = read_max_unpool});
     return card;
   }());
   return op;

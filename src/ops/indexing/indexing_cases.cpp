@@ -3,6 +3,7 @@
 
 #include "ops/cases.h"
 #include "ops/indexing/indexing.h"
+#include "ops/indexing/sequences.h"
 
 namespace lowtide::ops {
 namespace {
@@ -115,6 +116,13 @@ std::vector<OpCase> indexing_cases() {
   add_gathers(cases);
   add_reductions(cases);
   add_permutations(cases);
+  for (const std::size_t time_axis : {std::size_t{0}, std::size_t{1}}) {
+    cases.push_back({.name = "reverse_sequence/axis_" + std::to_string(time_axis),
+                     .inputs = {{.shape = {4, 4, 3}}, indices({4}, 1, 4)},
+                     .build = [time_axis](GraphBuilder& b, const Inputs& in) {
+                       return Inputs{reverse_sequence(b, in[0], in[1], time_axis)};
+                     }});
+  }
   return cases;
 }
 

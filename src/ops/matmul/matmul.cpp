@@ -9,6 +9,7 @@
 #include "ops/binary/binary.h"
 #include "ops/computation_kernel.h"
 #include "ops/layout/layout.h"
+#include "ops/matmul/einsum.h"
 #include "ops/matmul/linear_attention.h"
 #include "ops/matmul/recurrence.h"
 #include "ops/matmul/spectrum.h"
@@ -265,6 +266,7 @@ const OpDef& matmul_op() {
       .slots = {{.input = 0}, {.input = 1}, {.input = 2}},
       .onnx = {{.type = "MatMul", .read = read_matmul},
                {.type = "Gemm", .read = read_gemm},
+               {.type = "Einsum", .read = read_einsum},
                {.type = "DFT", .read = read_dft},
                {.type = "STFT", .read = read_stft},
                {.type = "RNN", .read = read_rnn},

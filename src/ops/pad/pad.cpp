@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "ops/movement.h"
+#include "ops/pad/center_crop_pad.h"
 
 namespace lowtide::ops {
 namespace {
@@ -268,7 +269,8 @@ const OpDef& pad_op() {
       .gradient = gradient,
       .cost = cost_of_moving<Pad>,
       .repeat = Repeat::kExact,
-      .onnx = {{.type = "Pad", .read = read_onnx}},
+      .onnx = {{.type = "Pad", .read = read_onnx},
+               {.type = "CenterCropPad", .read = read_center_crop_pad}},
       .onnx_form = write_onnx,
       .kernels = {copies<Pad, movements>(), element_by_element<Pad, movements>()},
   }};

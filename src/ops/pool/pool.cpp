@@ -7,6 +7,7 @@
 #include "kernels/simd/pool.h"
 #include "ops/cast/cast.h"
 #include "ops/layout/layout.h"
+#include "ops/pool/lp_pool.h"
 #include "ops/pool/pool_kernels.h"
 #include "ops/window.h"
 
@@ -273,6 +274,7 @@ const OpDef& average_pool_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .onnx = {{.type = "AveragePool", .read = read_pool},
+               {.type = "LpPool", .read = read_lp_pool},
                {.type = "GlobalAveragePool", .read = read_global}},
       .onnx_form = write_average,
       .kernels = {{.name = "simd", .supports = float_forward, .run = run_average},

@@ -10,6 +10,7 @@
 #include "ops/broadcast/broadcast.h"
 #include "ops/cast/cast.h"
 #include "ops/layout/layout.h"
+#include "ops/reduce/norms.h"
 #include "ops/reduce/reduce_kernels.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
@@ -152,8 +153,13 @@ std::vector<OnnxRule> onnx_rules(ReduceKind kind) {
               {.type = "ReduceL1", .read = read_composed},
               {.type = "ReduceL2", .read = read_composed},
               {.type = "ReduceLogSum", .read = read_composed},
-              {.type = "ReduceLogSumExp", .read = read_composed}};
-    case ReduceKind::kMean: return {{.type = "ReduceMean", .read = read_onnx<ReduceKind::kMean>}};
+              {.type = "ReduceLogSumExp", .read = read_composed},
+              {.type = "LpNormalization", .read = read_lp_norm},
+              {.type = "GlobalLpPool", .read = read_global_lp_pool}};
+    case ReduceKind::kMean:
+      return {{.type = "ReduceMean", .read = read_onnx<ReduceKind::kMean>},
+              {.type = "MeanVarianceNormalization", .read = read_mean_variance_norm},
+              {.type = "RMSNormalization", .read = read_rms_norm}};
     case ReduceKind::kMax: return {{.type = "ReduceMax", .read = read_extreme<ReduceKind::kMax>}};
     case ReduceKind::kMin: return {{.type = "ReduceMin", .read = read_extreme<ReduceKind::kMin>}};
     case ReduceKind::kProd: return {{.type = "ReduceProd", .read = read_onnx<ReduceKind::kProd>}};

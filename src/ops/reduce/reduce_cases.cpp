@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 #include "ops/layout/layout.h"
+#include "ops/reduce/norms.h"
 #include "ops/reduce/reduce.h"
 
 namespace lowtide::ops {
@@ -93,6 +94,11 @@ std::vector<OpCase> reduce_cases() {
   add_sums(cases);
   add_images(cases);
   add_sum_to(cases);
+  cases.push_back({.name = "rms_norm",
+                   .inputs = {{.shape = {2, 3, 7}}, {.shape = {3, 7}}},
+                   .build = [](GraphBuilder& b, const Inputs& in) {
+                     return Inputs{rms_norm(b, in[0], in[1], -2, 1e-3)};
+                   }});
   cases.push_back(along("max/rows", ReduceKind::kMax, {3, 21}, {1}));
   cases.push_back(along("min/columns", ReduceKind::kMin, {9, 21}, {0}));
   cases.push_back(along("mean/middle", ReduceKind::kMean, {3, 21, 5}, {1}));

@@ -7,6 +7,7 @@
 #include "kernels/simd/softmax.h"
 #include "ops/layout/layout.h"
 #include "ops/reshape/reshape.h"
+#include "ops/softmax/losses.h"
 #include "ops/strided.h"
 
 namespace lowtide::ops {
@@ -124,11 +125,7 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   const bool log = node.type() == "LogSoftmax";
   if (node.opset() >= 13) return {along(b, x, node.integer("axis", -1), log)};
   const core::Shape shape = b.type(x).shape;
-  const std::size_t axis = core::normalized_axis(node.integer("axis", 1), shape.rank());
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i < axis; ++i) rows *= shape[i];
-  const std::int64_t columns = rows == 0 ? 0 : shape.elements() / rows;
-  const ValueId flat = reshape(b, x, core::Shape{rows, columns});
+  const ValueId flat = flattened_at(b, x, node.integer("axis", 1));
   return {reshape(b, along(b, flat, 1, log), shape)};
 }
 
@@ -147,7 +144,11 @@ const OpDef& softmax_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .aliases = {{.output = 0, .input = 0}},
-      .onnx = {{.type = "Softmax", .read = read_onnx}, {.type = "LogSoftmax", .read = read_onnx}},
+      .onnx = {{.type = "Softmax", .read = read_onnx},
+               {.type = "LogSoftmax", .read = read_onnx},
+               {.type = "Hardmax", .read = read_hardmax},
+               {.type = "NegativeLogLikelihoodLoss", .read = read_likelihood_loss},
+               {.type = "SoftmaxCrossEntropyLoss", .read = read_cross_entropy_loss}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "simd_rows", .supports = float_rows, .run = run_rows},
                   {.name = "reference", .run = run_reference}},
@@ -167,6 +168,14 @@ const OpDef& softmax_gradient_op() {
                   {.name = "reference", .run = run_reference_gradient}},
   }};
   return op;
+}
+
+ValueId flattened_at(GraphBuilder& b, ValueId x, std::int64_t axis) {
+  const core::Shape shape = b.type(x).shape;
+  const std::size_t at = core::normalized_axis(axis, shape.rank());
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < at; ++i) rows *= shape[i];
+  return reshape(b, x, core::Shape{rows, rows == 0 ? 0 : shape.elements() / rows});
 }
 
 ValueId softmax(GraphBuilder& b, ValueId x, std::int64_t axis) { return along(b, x, axis, false); }

@@ -20,6 +20,9 @@ struct Softmax {
 graph::ValueId softmax(graph::GraphBuilder& b, graph::ValueId x, std::int64_t axis);
 graph::ValueId log_softmax(graph::GraphBuilder& b, graph::ValueId x, std::int64_t axis);
 
+// Two dimensions, those before `axis` and the others: whose rows were normalised before opset 13.
+graph::ValueId flattened_at(graph::GraphBuilder& b, graph::ValueId x, std::int64_t axis);
+
 const graph::OpDef& softmax_op();
 const graph::OpDef& softmax_gradient_op();
 

@@ -8,6 +8,7 @@
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
 #include "ops/movement.h"
+#include "ops/split/rotary_embedding.h"
 
 namespace lowtide::ops {
 namespace {
@@ -96,7 +97,8 @@ const OpDef& split_op() {
       .gradient = gradient,
       .cost = cost_of_moving<Split>,
       .repeat = Repeat::kExact,
-      .onnx = {{.type = "Split", .read = read_onnx}},
+      .onnx = {{.type = "Split", .read = read_onnx},
+               {.type = "RotaryEmbedding", .read = read_rotary_embedding}},
       .onnx_form = write_onnx,
       .kernels = {copies<Split, movements>(), element_by_element<Split, movements>()},
   }};

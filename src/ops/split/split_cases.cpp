@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 #include "ops/layout/layout.h"
+#include "ops/split/rotary_embedding.h"
 #include "ops/split/split.h"
 
 namespace lowtide::ops {
@@ -30,6 +31,20 @@ std::vector<OpCase> split_cases() {
                    .build = [](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
                      return split(b, to_channels_last(b, in[0]), 1, {3, 2});
                    }});
+  for (const bool interleaved : {false, true}) {
+    for (const std::int64_t features : {0, 4}) {
+      cases.push_back(
+          {.name = std::string("rotary_embedding/") + (interleaved ? "neighbours" : "halves") +
+                   (features == 0 ? "" : "_in_part"),
+           .inputs = {{.shape = {2, 3, 2, 6}},
+                      {.shape = {2, 3, features == 0 ? 3 : 2}},
+                      {.shape = {2, 3, features == 0 ? 3 : 2}}},
+           .build = [=](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+             const RotaryEmbedding a{.interleaved = interleaved, .features = features};
+             return std::vector<graph::ValueId>{rotary_embedding(b, in[0], in[1], in[2], a)};
+           }});
+    }
+  }
   return cases;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "ops/movement.h"
+#include "ops/transpose/blocks.h"
 
 namespace lowtide::ops {
 namespace {
@@ -97,7 +98,9 @@ const OpDef& transpose_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .alias_rule = sharing,
-      .onnx = {{.type = "Transpose", .read = read_onnx}},
+      .onnx = {{.type = "Transpose", .read = read_onnx},
+               {.type = "DepthToSpace", .read = read_depth_to_space},
+               {.type = "SpaceToDepth", .read = read_space_to_depth}},
       .onnx_form = write_onnx,
       .kernels = {copies<Transpose, movements>(), element_by_element<Transpose, movements>()},
   }};

@@ -31,10 +31,17 @@ struct Traits {
 // In the order of UnaryKind. An exponential counts as about ten operations.
 constexpr std::array<Traits, kUnaryKinds> kTraits = {{
     {.name = "Abs", .gradient = "AbsGradient", .takes_integers = true},
+    {.name = "Acos", .gradient = "AcosGradient", .flops = 40},
+    {.name = "Acosh", .gradient = "AcoshGradient", .flops = 40},
+    {.name = "Asin", .gradient = "AsinGradient", .flops = 40},
+    {.name = "Asinh", .gradient = "AsinhGradient", .flops = 40},
+    {.name = "Atan", .gradient = "AtanGradient", .flops = 40},
+    {.name = "Atanh", .gradient = "AtanhGradient", .flops = 40},
     {.name = "Ceil"},
     {.name = "Celu", .gradient = "CeluGradient", .flops = 14},
     {.name = "Clip", .gradient = "ClipGradient", .flops = 2, .takes_integers = true},
     {.name = "Cos", .flops = 20},
+    {.name = "Cosh", .flops = 20},
     {.name = "Elu", .gradient = "EluGradient", .flops = 12},
     {.name = "Erf", .gradient = "ErfGradient", .flops = 40},
     {.name = "Exp", .gradient = "ExpGradient", .flops = 10},
@@ -56,9 +63,11 @@ constexpr std::array<Traits, kUnaryKinds> kTraits = {{
     {.name = "Sign", .takes_integers = true},
     {.name = "Silu", .gradient = "SiluGradient", .flops = 14},
     {.name = "Sin", .flops = 20},
+    {.name = "Sinh", .flops = 20},
     {.name = "Softplus", .gradient = "SoftplusGradient", .flops = 24},
     {.name = "Softsign", .gradient = "SoftsignGradient", .flops = 3},
     {.name = "Sqrt", .gradient = "SqrtGradient"},
+    {.name = "Tan", .gradient = "TanGradient", .flops = 20},
     {.name = "Tanh", .gradient = "TanhGradient", .flops = 14},
 }};
 
@@ -113,6 +122,8 @@ InputGradients gradient(const Unary& a, GradientContext& g) {
     case UnaryKind::kNeg: return {neg(b, dy)};
     case UnaryKind::kScale: return {scale(b, dy, a.alpha)};
     case UnaryKind::kSin: return {mul(b, dy, cos(b, g.in(0)))};
+    case UnaryKind::kSinh: return {mul(b, dy, cosh(b, g.in(0)))};
+    case UnaryKind::kCosh: return {mul(b, dy, sinh(b, g.in(0)))};
     case UnaryKind::kCos: return {neg(b, mul(b, dy, sin(b, g.in(0))))};
     case UnaryKind::kCeil:
     case UnaryKind::kFloor:

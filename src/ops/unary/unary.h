@@ -7,7 +7,7 @@
 namespace lowtide::ops {
 
 using UnaryKind = kernels::UnaryFunction;  // says what alpha and beta are
-inline constexpr std::size_t kUnaryKinds = 30;
+inline constexpr std::size_t kUnaryKinds = 39;
 
 struct Unary {
   UnaryKind kind = UnaryKind::kRelu;
@@ -82,6 +82,10 @@ inline graph::ValueId cos(graph::GraphBuilder& b, graph::ValueId x) {
   return unary(b, {.kind = UnaryKind::kCos}, x);
 }
 
+inline graph::ValueId cosh(graph::GraphBuilder& b, graph::ValueId x) {
+  return unary(b, {.kind = UnaryKind::kCosh}, x);
+}
+
 inline graph::ValueId erf(graph::GraphBuilder& b, graph::ValueId x) {
   return unary(b, {.kind = UnaryKind::kErf}, x);
 }
@@ -145,6 +149,10 @@ inline graph::ValueId silu(graph::GraphBuilder& b, graph::ValueId x) {
 
 inline graph::ValueId sin(graph::GraphBuilder& b, graph::ValueId x) {
   return unary(b, {.kind = UnaryKind::kSin}, x);
+}
+
+inline graph::ValueId sinh(graph::GraphBuilder& b, graph::ValueId x) {
+  return unary(b, {.kind = UnaryKind::kSinh}, x);
 }
 
 inline graph::ValueId softplus(graph::GraphBuilder& b, graph::ValueId x) {

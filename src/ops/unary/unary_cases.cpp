@@ -24,11 +24,18 @@ std::vector<Sample> samples() {
   using K = UnaryKind;
   return {
       {"abs", {K::kAbs}, -3, 3, 0.1},
+      {"acos", {K::kAcos}, -0.9, 0.9},
+      {"acosh", {K::kAcosh}, 1.2, 5},
+      {"asin", {K::kAsin}, -0.9, 0.9},
+      {"asinh", {K::kAsinh}},
+      {"atan", {K::kAtan}},
+      {"atanh", {K::kAtanh}, -0.9, 0.9},
       {"ceil", {K::kCeil}, 0.1, 0.9},
       {"celu", {K::kCelu, 1.5}, -3, 3, 0.1},
       {"clip", {K::kClip, -0.5, 0.5}, -0.45, 0.45},
       {"clip_above", {K::kClip, -0.5, 0.5}, 0.55, 3},
       {"cos", {K::kCos}},
+      {"cosh", {K::kCosh}},
       {"elu", {K::kElu, 0.7}, -3, 3, 0.1},
       {"elu_negative", {K::kElu, -0.7}, -3, 3, 0.1},
       {"erf", {K::kErf}},
@@ -53,9 +60,11 @@ std::vector<Sample> samples() {
       {"sign", {K::kSign}, 0.5, 3},
       {"silu", {K::kSilu}, -8, 8},
       {"sin", {K::kSin}},
+      {"sinh", {K::kSinh}},
       {"softplus", {K::kSoftplus}, -8, 8},
       {"softsign", {K::kSoftsign}},
       {"sqrt", {K::kSqrt}, 0.2, 5},
+      {"tan", {K::kTan}, -1.2, 1.2},
       {"tanh", {K::kTanh}, -5, 5},
   };
 }

@@ -39,10 +39,17 @@ double clipped(double x, double low, double high) {
 double value(const Unary& a, double x) {
   switch (a.kind) {
     case UnaryKind::kAbs: return std::abs(x);
+    case UnaryKind::kAcos: return std::acos(x);
+    case UnaryKind::kAcosh: return std::acosh(x);
+    case UnaryKind::kAsin: return std::asin(x);
+    case UnaryKind::kAsinh: return std::asinh(x);
+    case UnaryKind::kAtan: return std::atan(x);
+    case UnaryKind::kAtanh: return std::atanh(x);
     case UnaryKind::kCeil: return std::ceil(x);
     case UnaryKind::kCelu: return x > 0 ? x : a.alpha * std::expm1(x / a.alpha);
     case UnaryKind::kClip: return clipped(x, a.alpha, a.beta);
     case UnaryKind::kCos: return std::cos(x);
+    case UnaryKind::kCosh: return std::cosh(x);
     case UnaryKind::kElu: return x > 0 ? x : a.alpha * std::expm1(x);
     case UnaryKind::kErf: return std::erf(x);
     case UnaryKind::kExp: return std::exp(x);
@@ -64,9 +71,11 @@ double value(const Unary& a, double x) {
     case UnaryKind::kSign: return sign_of(x);
     case UnaryKind::kSilu: return x * sigmoid_of(x);
     case UnaryKind::kSin: return std::sin(x);
+    case UnaryKind::kSinh: return std::sinh(x);
     case UnaryKind::kSoftplus: return softplus_of(x);
     case UnaryKind::kSoftsign: return x / (1 + std::abs(x));
     case UnaryKind::kSqrt: return std::sqrt(x);
+    case UnaryKind::kTan: return std::tan(x);
     case UnaryKind::kTanh: return std::tanh(x);
   }
   LT_CHECK(false, "an unknown kind");
@@ -87,6 +96,7 @@ double derivative_at_output(const Unary& a, double v) {
     case UnaryKind::kSigmoid: return v * (1 - v);
     case UnaryKind::kSoftplus: return -std::expm1(-v);
     case UnaryKind::kSqrt: return 0.5 / v;
+    case UnaryKind::kTan: return 1 + v * v;
     case UnaryKind::kTanh: return 1 - v * v;
     default: break;
   }
@@ -97,6 +107,12 @@ double derivative_at_output(const Unary& a, double v) {
 double derivative_at_input(const Unary& a, double v) {
   switch (a.kind) {
     case UnaryKind::kAbs: return sign_of(v);
+    case UnaryKind::kAcos: return -1 / std::sqrt(1 - v * v);
+    case UnaryKind::kAcosh: return 1 / std::sqrt(v * v - 1);
+    case UnaryKind::kAsin: return 1 / std::sqrt(1 - v * v);
+    case UnaryKind::kAsinh: return 1 / std::sqrt(v * v + 1);
+    case UnaryKind::kAtan: return 1 / (1 + v * v);
+    case UnaryKind::kAtanh: return 1 / (1 - v * v);
     case UnaryKind::kCelu: return v > 0 ? 1 : std::exp(v / a.alpha);
     case UnaryKind::kElu: return v > 0 ? 1 : a.alpha * std::exp(v);
     case UnaryKind::kErf: return 2 * std::numbers::inv_sqrtpi * std::exp(-v * v);
@@ -170,6 +186,7 @@ bool derivative_from_output(const Unary& a) {
     case UnaryKind::kSigmoid:
     case UnaryKind::kSoftplus:
     case UnaryKind::kSqrt:
+    case UnaryKind::kTan:
     case UnaryKind::kTanh: return true;
     default: return false;
   }

@@ -10,6 +10,7 @@
 #include "ops/loops.h"
 #include "ops/planned_kernel.h"
 #include "ops/reduce/reduce.h"
+#include "ops/where/choices.h"
 
 namespace lowtide::ops {
 namespace {
@@ -119,7 +120,10 @@ const OpDef& where_op() {
       .cost = cost,
       .repeat = Repeat::kExact,
       .alias_rule = sharing,
-      .onnx = {{.type = "Where", .read = read_onnx}},
+      .onnx = {{.type = "Where", .read = read_onnx},
+               {.type = "OneHot", .read = read_one_hot},
+               {.type = "Shrink", .read = read_shrink},
+               {.type = "ThresholdedRelu", .read = read_thresholded_relu}},
       .onnx_form = write_onnx,
       .kernels = {{.name = "select", .bind = bind_select},
                   {.name = "reference", .bind = bind_reference}},

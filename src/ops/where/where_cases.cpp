@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 #include "ops/layout/layout.h"
+#include "ops/where/choices.h"
 #include "ops/where/where.h"
 
 namespace lowtide::ops {
@@ -31,6 +32,16 @@ std::vector<OpCase> where_cases() {
   add("large", {50000}, {50000}, {50000});
   add("large_mask", {1, 1, 64, 64}, {2, 8, 64, 64}, {});
   add("channels_last", {2, 3, 4, 5}, {2, 3, 4, 5}, {3, 1, 1}, Given::kChannelsLast);
+  for (const std::int64_t axis : {0, 1, -1}) {
+    cases.push_back(
+        {.name = "one_hot/axis_" + std::to_string(axis + 1),
+         .inputs = {{.shape = {3, 4}, .low = -6, .high = 6, .dtype = core::DType::kInt64},
+                    {.shape = {1}},
+                    {.shape = {1}}},
+         .build = [axis](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+           return std::vector<graph::ValueId>{one_hot(b, in[0], 5, in[1], in[2], axis)};
+         }});
+  }
   return cases;
 }
 
