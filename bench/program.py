@@ -1,7 +1,9 @@
 """What the benchmarks share: the built program, its JSON, networks and data made once."""
 
 import json
+import math
 import pathlib
+import random
 import struct
 import subprocess
 import tempfile
@@ -21,7 +23,11 @@ def lowtide(*arguments, json_output=True, prefix=()):
     return json.loads(result.stdout) if json_output else None
 
 
-NETWORKS = {  # name: (zoo arguments, channels, size, classes)
+SEQUENCE = 256  # tokens of a sample
+
+NETWORKS = {  # name: (zoo arguments, channels, size, classes); no channels: tokens
+    "gpt2-small": (["gpt2", "--sequence", str(SEQUENCE)], None, SEQUENCE, 50257),
+    "vit-b16": (["vit"], 3, 224, 1000),
     "resnet50": (["resnet", "--depth", "50", "--classes", "1000"], 3, 224, 1000),
     "resnet18-64": (["resnet", "--depth", "18", "--classes", "10", "--size", "64"], 3, 64, 10),
     "vgg16": (["vgg", "--depth", "16", "--classes", "1000"], 3, 224, 1000),
@@ -47,21 +53,31 @@ def npy(dtype, shape, payload):
 
 
 def data(name, samples):
-    """Random images with labels for a network, as an .npz, written once. Needs no NumPy."""
-    import random
-
-    _, channels, size, classes = NETWORKS[name]
+    """Random samples with labels for a network, as an .npz, written once. Needs no NumPy."""
     path = WORK / f"{name}-{samples}.npz"
     if path.exists():
         return path
     WORK.mkdir(exist_ok=True)
     rng = random.Random(0)
-    sample = channels * size * size
+    _, channels, size, classes = NETWORKS[name]
+
+    def integers(*shape):
+        count = math.prod(shape)
+        return npy("<i8", shape, struct.pack(f"<{count}q", *(rng.randrange(classes)
+                                                            for _ in range(count))))
+
+    if channels is None:
+        arrays = {"input": integers(samples, size), "label": integers(samples, size)}
+    else:
+        arrays = {"input": images(rng, (samples, channels, size, size)), "label": integers(samples)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for array, content in arrays.items():
+            archive.writestr(f"{array}.npy", content)
+    return path
+
+
+def images(rng, shape):
     # A short random block, rotated: enough to keep batch norm honest, quick to make.
     block = struct.pack(f"<{4 * 4096}f", *(rng.gauss(0, 1) for _ in range(4 * 4096)))
-    pixels = (block * (samples * sample * 4 // len(block) + 1))[: samples * sample * 4]
-    labels = struct.pack(f"<{samples}q", *(rng.randrange(classes) for _ in range(samples)))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("input.npy", npy("<f4", (samples, channels, size, size), pixels))
-        archive.writestr("label.npy", npy("<i8", (samples,), labels))
-    return path
+    size = 4 * math.prod(shape)
+    return npy("<f4", shape, (block * (size // len(block) + 1))[:size])

@@ -1,10 +1,11 @@
 """Seconds per training step and peak resident memory: Lowtide (--policy keep) against PyTorch.
 
-usage: step_time.py [--rounds N] [--steps N] [--threads N] [NETWORK ...]
+usage: step_time.py [--rounds N] [--steps N] [--threads N] [--realtime] [NETWORK ...]
 
-Both train the same network from random weights on the same shapes with SGD and momentum, PyTorch in
-channels-last. They take turns, each in a process of its own; the best step of all rounds counts.
-Run with a Python that has torch and torchvision.
+Both train the same network from random weights on the same shapes: convolutional ones with SGD and
+momentum, PyTorch in channels-last; transformers with AdamW, PyTorch eager and compiled, the better
+one counts. They take turns, each in a process of its own; the best step of all rounds counts. Run
+with a Python that has torch and torchvision, as root or with the right to `chrt` for --realtime.
 """
 
 import argparse
@@ -16,12 +17,22 @@ import time
 
 import program
 
-BATCH = {"resnet50": 16, "vgg16": 16, "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+BATCH = {"gpt2-small": 4, "vit-b16": 8, "resnet50": 16, "vgg16": 16,
+         "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+TRANSFORMERS = ("gpt2-small", "vit-b16")
 
 
 def torch_network(name):
     import torch
     from torch import nn
+
+    if name in TRANSFORMERS:
+        import torch_transformers
+
+        classes = program.NETWORKS[name][3]
+        if name.startswith("gpt2"):
+            return torch_transformers.Gpt2(classes, program.SEQUENCE)
+        return torch_transformers.Vit(classes)
 
     if name.startswith("vgg"):
         import torchvision
@@ -66,32 +77,49 @@ def torch_network(name):
     return nn.Sequential(*layers)
 
 
-def run_torch(name, steps, threads):
-    """In this process: trains and prints the seconds of each step and VmHWM."""
+def batch_of(name):
+    import torch
+
+    _, channels, size, classes = program.NETWORKS[name]
+    if channels is None:
+        return torch.randint(0, classes, (BATCH[name], size)), torch.randint(
+            0, classes, (BATCH[name] * size,))
+    x = torch.randn(BATCH[name], channels, size, size)
+    return x, torch.randint(0, classes, (BATCH[name],))
+
+
+def run_torch(name, steps, threads, compiled):
+    """In this process: trains and prints the seconds of the best step and VmHWM."""
     import torch
 
     torch.set_num_threads(threads)
-    _, channels, size, classes = program.NETWORKS[name]
-    net = torch_network(name).to(memory_format=torch.channels_last).train()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    x = torch.randn(BATCH[name], channels, size, size).to(memory_format=torch.channels_last)
-    y = torch.randint(0, classes, (BATCH[name],))
+    net = torch_network(name).train()
+    x, y = batch_of(name)
+    if name in TRANSFORMERS:
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
+    else:
+        net, x = (t.to(memory_format=torch.channels_last) for t in (net, x))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    call = torch.compile(net) if compiled else net
     seconds = []
     for _ in range(steps):
         start = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(net(x), y).backward()
+        torch.nn.functional.cross_entropy(call(x), y).backward()
         optimizer.step()
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"seconds": min(seconds), "peak": peak}))
 
 
-def run_lowtide(name, steps, threads):
+def run_lowtide(name, steps, threads, prefix):
+    update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
+    if name not in TRANSFORMERS:
+        update = ["--lr", "0.01", "--momentum", "0.9"]
     result = program.lowtide(
         "train", program.network(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
-        BATCH[name], "--steps", steps, "--policy", "keep", "--lr", "0.01", "--momentum", "0.9",
-        "--threads", threads)
+        BATCH[name], "--steps", steps, "--policy", "keep", *update, "--threads", threads,
+        prefix=prefix)
     return {"seconds": result["step_seconds"]["min"], "peak": result["peak_rss_bytes"]}
 
 
@@ -102,22 +130,25 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--realtime", action="store_true", help="run both before other processes")
+    parser.add_argument("--torch", choices=["eager", "compiled"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.torch:
-        run_torch(options.networks[0], options.steps, options.threads)
+        run_torch(options.networks[0], options.steps, options.threads, options.torch == "compiled")
         return
+    prefix = ["chrt", "-r", "1"] if options.realtime else []
     print(f"{'network':<14}{'lowtide s':>11}{'torch s':>10}{'ratio':>8}"
           f"{'lowtide MiB':>13}{'torch MiB':>11}{'ratio':>8}")
     for name in options.networks:
         ours, theirs = [], []
         for _ in range(options.rounds):
-            ours.append(run_lowtide(name, options.steps, options.threads))
-            output = subprocess.run(
-                [sys.executable, __file__, "--torch", name, "--steps", str(options.steps),
-                 "--threads", str(options.threads)],
-                capture_output=True, text=True, check=True).stdout
-            theirs.append(json.loads(output))
+            ours.append(run_lowtide(name, options.steps, options.threads, prefix))
+            for way in ("eager", "compiled") if name in TRANSFORMERS else ("eager",):
+                output = subprocess.run(
+                    [*prefix, sys.executable, __file__, "--torch", way, name, "--steps",
+                     str(options.steps), "--threads", str(options.threads)],
+                    capture_output=True, text=True, check=True).stdout
+                theirs.append(json.loads(output.splitlines()[-1]))
         best = [min(run["seconds"] for run in runs) for runs in (ours, theirs)]
         peak = [min(run["peak"] for run in runs) / 2**20 for runs in (ours, theirs)]
         print(f"{name:<14}{best[0]:>11.3f}{best[1]:>10.3f}{best[0] / best[1]:>8.2f}"

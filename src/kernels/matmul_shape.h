@@ -6,8 +6,9 @@
 
 namespace lowtide::kernels {
 
-// y = op(a) op(b) + bias for every matrix of a batch, float32, row-major. Batch dimensions of both
-// sides have the same number and broadcast where one of them is 1. No size may be 0.
+// y = op(a) op(b) + bias, or that added to y, for every matrix of a batch, float32, row-major. Batch
+// dimensions of both sides have the same number and broadcast where one of them is 1. No size may
+// be 0.
 struct MatmulShape {
   std::vector<std::int64_t> batch_a;
   std::vector<std::int64_t> batch_b;
@@ -17,6 +18,7 @@ struct MatmulShape {
   bool transpose_a = false;  // a lies as depth x rows
   bool transpose_b = false;  // b lies as columns x depth
   bool bias = false;         // a third input: one row, added to every row of y
+  bool add = false;          // to what y holds
 };
 
 // The same products with the fewest batch dimensions: neighbours that broadcast alike become one,

@@ -8,6 +8,7 @@ std::vector<OpCase> all_cases() {
   std::vector<OpCase> all;
   for (const auto& cases : {
            arg_max_cases(),
+           attention_cases(),
            batch_norm_cases(),
            batch_norm_activate_cases(),
            bit_cast_cases(),
@@ -28,6 +29,7 @@ std::vector<OpCase> all_cases() {
            indexing_cases(),
            layer_norm_cases(),
            layout_cases(),
+           linear_cross_entropy_cases(),
            matmul_cases(),
            pad_cases(),
            pool_cases(),

@@ -8,6 +8,7 @@
 namespace lowtide::ops {
 
 std::vector<OpCase> arg_max_cases();
+std::vector<OpCase> attention_cases();
 std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> bit_cast_cases();
 std::vector<OpCase> batch_norm_activate_cases();
@@ -28,6 +29,7 @@ std::vector<OpCase> group_norm_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> layer_norm_cases();
 std::vector<OpCase> layout_cases();
+std::vector<OpCase> linear_cross_entropy_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> pad_cases();
 std::vector<OpCase> pool_cases();

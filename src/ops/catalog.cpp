@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ops/arg_max/arg_max.h"
+#include "ops/attention/attention.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/binary/binary.h"
@@ -23,6 +24,7 @@
 #include "ops/indexing/indexing.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/layout/layout.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pad/pad.h"
 #include "ops/pool/pool.h"
@@ -59,8 +61,11 @@ std::span<const graph::OpDef* const> catalog() {
       &average_pool_gradient_op(),
       &softmax_op(),
       &softmax_gradient_op(),
+      &attention_op(),
+      &attention_gradient_op(),
       &cross_entropy_op(),
       &cross_entropy_gradient_op(),
+      &linear_cross_entropy_op(),
       &sum_squares_op(),
       &combine_norm_op(),
       &pair_loss_op(),

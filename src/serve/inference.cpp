@@ -11,6 +11,7 @@
 #include "onnx/read.h"
 #include "ops/catalog.h"
 #include "ops/layout/layout.h"
+#include "passes/fuse/fuse.h"
 #include "plan/planner.h"
 #include "run/costs.h"
 #include "run/program.h"
@@ -68,6 +69,7 @@ onnx::Model build(const onnx::ModelFile& file, const std::vector<Input>& inputs)
   onnx::ReadOptions options{.catalog = ops::catalog()};
   for (const Input& input : inputs) options.shapes[input.name] = input.array.shape;
   onnx::Model model = onnx::build(file, options);
+  passes::fuse(model.graph);
   graph::GraphBuilder builder(model.graph);
   for (ValueId& output : model.graph.outputs()) output = ops::to_plain(builder, output);
   return model;

@@ -7,6 +7,7 @@
 #include "onnx/input_shapes.h"
 #include "onnx/read.h"
 #include "ops/catalog.h"
+#include "passes/fuse/fuse.h"
 #include "passes/parameters.h"
 #include "passes/training.h"
 #include "train/prepare/file_tensors.h"
@@ -89,8 +90,9 @@ ModelReport inspect(const ModelSettings& settings,
     if (parameter.trained) report.parameters += type.shape.elements();
     if (parameter.statistic) statistics += type.bytes();
   }
-  const passes::Training training =
+  passes::Training training =
       passes::to_training(model.graph, passes::RunningRule::kPyTorch, batch);
+  passes::fuse(training.rewritten.graph);
   if (training.batch_norms > 0) {
     report.notes.push_back(
         text("{} batch normalisations train with the batch's statistics; micro-batches would "

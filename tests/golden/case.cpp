@@ -59,6 +59,26 @@ void append_schedule(std::vector<std::string>& arguments, const Json& schedule) 
                                      schedule.at("min_lr").dump()});
 }
 
+void append_loss(std::vector<std::string>& arguments, const Json& loss) {
+  const auto append = [&](const char* option, const Json& value) {
+    if (value.is_null()) return;
+    arguments.insert(arguments.end(), {option, value.dump()});
+  };
+  append("--label-smoothing", loss.value("label_smoothing", Json()));
+  append("--ignore-index", loss.value("ignore_index", Json()));
+}
+
+// The first samples of an input, in the type that the model takes.
+void write_input(const std::filesystem::path& path, const Array& array, const Json& inputs) {
+  for (const Json& input : inputs) {
+    if (input.at("name") != path.stem().string() || input.at("dtype") != "int64") continue;
+    const std::vector<std::int64_t> whole(array.values.begin(), array.values.end());
+    return support::write_npy(path, array.shape, whole);
+  }
+  const std::vector<float> real(array.values.begin(), array.values.end());
+  support::write_npy(path, array.shape, real);
+}
+
 }  // namespace
 
 Case::Case(const std::string& name)
@@ -85,6 +105,7 @@ std::vector<std::string> Case::arguments() const {
                                      settings_.at("loss").at("type"),
                                      "--output",
                                      settings_.at("loss").at("output")};
+  append_loss(result, settings_.at("loss"));
   append_optimizer(result, settings_.at("optimizer"));
   append_schedule(result, settings_.at("lr_schedule"));
   append_list(result, "--no-decay", settings_.at("no_decay"));
@@ -124,8 +145,8 @@ Array Case::logits(const std::string& model) const {
     std::vector<std::int64_t> dims = array.shape.dims();
     const auto count = static_cast<std::ptrdiff_t>(array.shape.elements() / dims[0] * batch());
     dims[0] = batch();
-    const std::vector<float> first(array.values.begin(), array.values.begin() + count);
-    support::write_npy(scratch_ / (name + ".npy"), core::Shape(dims), first);
+    const Array first{core::Shape(dims), {array.values.begin(), array.values.begin() + count}};
+    write_input(scratch_ / (name + ".npy"), first, settings_.at("model").at("inputs"));
     all.insert(all.end(), {"--input", name + "=" + (scratch_ / (name + ".npy"))});
   }
   lowtide(all);
@@ -197,6 +218,8 @@ std::vector<std::string> case_names() {
           "a4_resnet_bn_dynamo",
           "a5_mobilenet",
           "a6_densenet",
+          "a8_bert",
+          "a9_vit",
           "a10_regression",
           "a11_groupnorm_accumulate",
           "a13_merged_initializers"};

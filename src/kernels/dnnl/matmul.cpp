@@ -36,8 +36,13 @@ std::unique_ptr<Computation> make_matmul(const MatmulShape& given) {
     const auto bias =
         shape.bias ? matrices(std::vector<std::int64_t>(of_y.size(), 1), 1, shape.columns, false)
                    : dnnl::memory::desc();
-    const dnnl::matmul::primitive_desc desc(process_engine(), a, b, bias, y,
-                                            with_user_scratchpad());
+    dnnl::primitive_attr attributes = with_user_scratchpad();
+    if (shape.add) {
+      dnnl::post_ops sum;
+      sum.append_sum();
+      attributes.set_post_ops(sum);
+    }
+    const dnnl::matmul::primitive_desc desc(process_engine(), a, b, bias, y, attributes);
     if (!is_fast(desc) || takes_memory(desc)) return nullptr;
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, input_place(0)},
                                        {DNNL_ARG_WEIGHTS, b, input_place(1)},

@@ -16,14 +16,6 @@ using namespace graph;  // NOLINT(google-build-using-namespace): a card is writt
 using core::DType;
 using core::fail;
 
-// Inputs: logits, labels, normalizer, weights (if any), the loss's gradient (if not 1).
-struct CrossEntropyGradient {
-  CrossEntropy loss;
-  bool has_loss_gradient = false;
-
-  bool operator==(const CrossEntropyGradient&) const = default;
-};
-
 constexpr std::size_t kParts = 256;  // partial sums, whatever the number of threads
 
 core::Shape without(const core::Shape& shape, std::size_t axis) {

@@ -36,6 +36,14 @@ LossValues cross_entropy(graph::GraphBuilder& b,
                          CrossEntropy attributes,
                          graph::ValueId weights = {});
 
+// Inputs: logits, labels, normalizer, weights (if any), the loss's gradient (if not 1).
+struct CrossEntropyGradient {
+  CrossEntropy loss;
+  bool has_loss_gradient = false;
+
+  bool operator==(const CrossEntropyGradient&) const = default;
+};
+
 const graph::OpDef& cross_entropy_op();
 const graph::OpDef& cross_entropy_gradient_op();
 

@@ -6,7 +6,6 @@
 
 #include "core/random.h"
 #include "core/text.h"
-#include "kernels/simd/dropout.h"
 
 namespace lowtide::ops {
 namespace {
@@ -55,15 +54,6 @@ std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
   x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
   return x ^ (x >> 31U);
-}
-
-kernels::DropoutStream stream_at(const Dropout& a, const StepContext& step) {
-  constexpr std::uint64_t kLowHalf = 0xFFFFFFFFU;
-  return {
-      .key = mixed(mixed(step.seed + 0x9E3779B97F4A7C15U) ^ a.stream),
-      .step = static_cast<std::uint64_t>(step.step) & kLowHalf,
-      .first_sample = static_cast<std::uint64_t>(step.first_sample * a.rows_per_sample) & kLowHalf,
-      .threshold = static_cast<std::uint32_t>(std::ldexp(a.ratio, 32))};
 }
 
 kernels::DropoutShape shape_of(const TensorType& type) {
@@ -194,6 +184,15 @@ std::uint64_t dropout_stream(std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
   return mixed(hash);
+}
+
+kernels::DropoutStream stream_at(const Dropout& a, const StepContext& step) {
+  constexpr std::uint64_t kLowHalf = 0xFFFFFFFFU;
+  return {
+      .key = mixed(mixed(step.seed + 0x9E3779B97F4A7C15U) ^ a.stream),
+      .step = static_cast<std::uint64_t>(step.step) & kLowHalf,
+      .first_sample = static_cast<std::uint64_t>(step.first_sample * a.rows_per_sample) & kLowHalf,
+      .threshold = static_cast<std::uint32_t>(std::ldexp(a.ratio, 32))};
 }
 
 void activate_dropout(Graph& graph, std::int64_t batch) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/builder.h"
+#include "kernels/simd/dropout.h"
 
 namespace lowtide::ops {
 
@@ -32,6 +33,9 @@ graph::ValueId dropout_mask(graph::GraphBuilder& b, graph::ValueId x, Dropout at
 
 // The stream that belongs to a node's name.
 std::uint64_t dropout_stream(std::string_view name);
+
+// Where a step's words for it are in the random stream.
+kernels::DropoutStream stream_at(const Dropout& a, const graph::StepContext& step);
 
 // Switches every dropout of a graph on, for a batch of so many samples.
 void activate_dropout(graph::Graph& graph, std::int64_t batch);

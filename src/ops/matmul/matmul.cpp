@@ -8,6 +8,7 @@
 #include "kernels/simd/product/matmul.h"
 #include "ops/binary/binary.h"
 #include "ops/computation_kernel.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/layout/layout.h"
 #include "ops/matmul/einsum.h"
 #include "ops/matmul/linear_attention.h"
@@ -89,12 +90,47 @@ ValueId stacked(GraphBuilder& b, ValueId x) {
   return reshape(b, x, Shape{rows, from_end(shape, 1)});
 }
 
+// Whether an op is soon computed again, from what its own gradient reads anyway.
+bool computed_soon(const OpDef* op) {
+  return op == &unary_op(UnaryKind::kGelu) || op == &unary_op(UnaryKind::kGeluTanh) ||
+         op == &layer_norm_op();
+}
+
+// The node that computes the same in the backward pass, if one of the newest does.
+const Node* find_again(const Graph& graph, const Node& node) {
+  constexpr std::size_t kNewest = 64;
+  const std::size_t count = graph.node_count();
+  for (std::size_t i = count; i-- > (count > kNewest ? count - kNewest : 0);) {
+    const Node& other = graph.node(NodeId(i));
+    if (other.phase != Phase::kBackward) return nullptr;
+    if (other.op == node.op && other.inputs == node.inputs && other.attrs == node.attrs) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
+// x as the backward pass computes it again, so that it need not be kept; or x itself.
+ValueId again(GraphBuilder& b, ValueId x) {
+  const NodeId producer = b.graph().value(x).producer;
+  if (!producer.valid()) return x;
+  const Node node = b.graph().node(producer);  // a copy: new nodes move the graph's
+  if (node.op == &reshape_op()) {
+    const ValueId inner = again(b, node.inputs[0]);
+    const Shape shape = b.type(x).shape;
+    return inner == node.inputs[0] ? x : reshape(b, inner, shape);
+  }
+  if (!computed_soon(node.op) || node.phase != Phase::kForward) return x;
+  if (const Node* const same = find_again(b.graph(), node)) return same->outputs[0];
+  return b.add(*node.op, node.attrs, node.inputs)[0];
+}
+
 // d(op(a) c) / dc = op(a)' dy, transposed as c is stored. Where every matrix of a met the same c,
 // the sum over the batch is one product of tall matrices.
 ValueId right_gradient(const MatMul& a, GradientContext& g, ValueId dy) {
   GraphBuilder& b = g.builder();
   const Shape shape = g.type(g.in(1)).shape;
-  ValueId left = g.in(0);
+  ValueId left = g.kept_for_backward(g.in(0)) ? g.in(0) : again(b, g.in(0));
   if (batch_of(shape).elements() == 1 && !a.transpose_a) {
     left = stacked(b, left);
     dy = stacked(b, dy);

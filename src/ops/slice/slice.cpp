@@ -70,8 +70,7 @@ core::Shape shape_of(const std::vector<Stretch>& stretches) {
   return core::Shape(std::move(dims));
 }
 
-// The sliced part of a tensor of that type.
-View view_of_slice(const std::vector<Stretch>& stretches, const TensorType& type) {
+View view_of_stretches(const std::vector<Stretch>& stretches, const TensorType& type) {
   View view = view_of(type);
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     // Without places there may be no first one either.
@@ -94,7 +93,7 @@ InputGradients gradient(const Slice& a, GradientContext& g) {
 
 std::vector<Movement> movements(const Slice& a, const Signature& types) {
   return {{.dims = types.out[0].shape.dims(),
-           .from = view_of_slice(resolve(a, types.in[0].shape), types.in[0]),
+           .from = view_of_slice(a, types.in[0]),
            .to = view_of(types.out[0])}};
 }
 
@@ -142,7 +141,7 @@ std::vector<Movement> gradient_movements(const SliceGradient& a, const Signature
   // The copy walks the target upwards where the slice ran down.
   Movement put{.dims = types.in[0].shape.dims(),
                .from = view_of(types.in[0]),
-               .to = view_of_slice(stretches, types.out[0])};
+               .to = view_of_stretches(stretches, types.out[0])};
   for (std::size_t i = 0; i < put.dims.size(); ++i) {
     if (put.to.strides[i] >= 0) continue;
     put.to.first += (put.dims[i] - 1) * put.to.strides[i];
@@ -185,6 +184,10 @@ std::optional<OnnxForm> write_onnx(const Slice& a, const Signature&) {
 }
 
 }  // namespace
+
+View view_of_slice(const Slice& a, const TensorType& type) {
+  return view_of_stretches(resolve(a, type.shape), type);
+}
 
 const OpDef& slice_op() {
   static const TypedOp<Slice> op{{

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "ops/movement.h"
 
 namespace lowtide::ops {
 
@@ -22,6 +23,9 @@ struct Slice {
 // The result has x's layout; emits nothing where it is all of x. Throws Error(kInvalidArgument) for
 // lists of unequal length, a repeated axis and a step of 0.
 graph::ValueId slice(graph::GraphBuilder& b, graph::ValueId x, Slice attributes);
+
+// The sliced part of a tensor of that type.
+View view_of_slice(const Slice& a, const core::TensorType& type);
 
 // Puts a slice's gradient back in its place among zeros; `shape` is that of the sliced tensor.
 struct SliceGradient {

@@ -26,9 +26,10 @@ bool is_permutation(Perm perm, std::size_t rank) {
   return perm == identity(rank);
 }
 
-// (N, spatial..., C) to (N, C, spatial...).
+// (N, spatial..., C) to (N, C, spatial...). Of three axes the last ones may as well be any matrix,
+// and what follows them is seldom a convolution.
 bool moves_last_to_second(const Perm& perm) {
-  if (perm.size() < 3 || perm[0] != 0 || perm[1] != perm.size() - 1) return false;
+  if (perm.size() < 4 || perm[0] != 0 || perm[1] != perm.size() - 1) return false;
   for (std::size_t i = 2; i < perm.size(); ++i) {
     if (perm[i] != i - 1) return false;
   }

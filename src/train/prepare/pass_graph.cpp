@@ -6,8 +6,12 @@
 #include "autodiff/differentiate.h"
 #include "core/text.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/squared_error/squared_error.h"
 #include "optim/updates.h"
+#include "passes/dependence.h"
+#include "passes/fuse/fuse.h"
+#include "passes/linear_head.h"
 #include "passes/training.h"
 #include "train/prepare/file_tensors.h"
 
@@ -19,8 +23,54 @@ using graph::GraphBuilder;
 using graph::Role;
 using graph::ValueId;
 
-// The loss and the inputs it needs, appended to a pass whose model output is `output`.
-void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassGraph& pass) {
+// Logits of this size or more do not exist whole.
+constexpr std::int64_t kManyLogits = std::int64_t{1} << 20U;
+
+enum class Purpose { kTraining, kEvaluation };
+
+// The linear layer that makes the logits, where there are so many that it is computed with the
+// loss.
+std::optional<passes::LinearHead> large_head(const graph::Graph& graph,
+                                             const Loss& loss,
+                                             ValueId logits) {
+  const core::Shape& shape = graph.type(logits).shape;
+  const bool rows = loss.class_axis + 1 == shape.rank();
+  if (!rows || shape.elements() < kManyLogits) return std::nullopt;
+  return passes::find_linear_head(graph, logits);
+}
+
+void add_cross_entropy(
+    GraphBuilder& builder, const Loss& loss, ValueId logits, Purpose purpose, PassGraph& pass) {
+  ValueId weights;
+  if (!loss.class_weights.empty()) {
+    weights =
+        builder.constant(core::Shape{loss.classes}, loss.class_weights, "lowtide/class_weights");
+  }
+  const ops::CrossEntropy attributes{.class_axis = loss.class_axis,
+                                     .ignore_index = loss.ignore_index,
+                                     .label_smoothing = loss.label_smoothing};
+  ops::LossValues values;
+  if (const auto head = large_head(pass.graph, loss, logits)) {
+    const bool learned = passes::depends_on_state(pass.graph, head->weight) ||
+                         (head->bias.valid() && passes::depends_on_state(pass.graph, head->bias));
+    values = ops::linear_cross_entropy(builder, head->hidden, head->weight, head->bias, pass.labels,
+                                       pass.normalizer,
+                                       {.loss = attributes,
+                                        .transposed = head->transposed,
+                                        .gradients = purpose == Purpose::kTraining,
+                                        .learned = learned},
+                                       weights);
+  } else {
+    values = ops::cross_entropy(builder, logits, pass.labels, pass.normalizer, attributes, weights);
+  }
+  pass.loss = values.loss;
+  pass.correct = values.correct;
+}
+
+// The loss and the inputs it needs, appended to a pass whose model output is `output`. Nodes that
+// the loss does not need are dropped.
+void add_loss(
+    GraphBuilder& builder, const Recipe& recipe, ValueId output, Purpose purpose, PassGraph& pass) {
   const Loss& loss = recipe.loss;
   builder.set_phase(graph::Phase::kLoss);
   builder.set_scope("loss");
@@ -35,18 +85,7 @@ void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassG
                     recipe.label_shape.dims().end());
   if (loss.kind == LossKind::kCrossEntropy) {
     pass.labels = builder.input("lowtide/labels", {core::DType::kInt64, core::Shape(label_dims)});
-    ValueId weights;
-    if (!loss.class_weights.empty()) {
-      weights =
-          builder.constant(core::Shape{loss.classes}, loss.class_weights, "lowtide/class_weights");
-    }
-    const ops::LossValues values = ops::cross_entropy(builder, output, pass.labels, pass.normalizer,
-                                                      {.class_axis = loss.class_axis,
-                                                       .ignore_index = loss.ignore_index,
-                                                       .label_smoothing = loss.label_smoothing},
-                                                      weights);
-    pass.loss = values.loss;
-    pass.correct = values.correct;
+    add_cross_entropy(builder, loss, output, purpose, pass);
   } else {
     const core::Shape shape = builder.type(output).shape;
     pass.labels = builder.input("lowtide/labels", {core::DType::kFloat32, shape});
@@ -56,6 +95,7 @@ void add_loss(GraphBuilder& builder, const Recipe& recipe, ValueId output, PassG
   }
   pass.graph.outputs() = {pass.loss};
   if (pass.correct.valid()) pass.graph.outputs().push_back(pass.correct);
+  passes::drop_unread(pass.graph);
 }
 
 std::vector<ValueId> trained_values(const std::vector<passes::Parameter>& parameters) {
@@ -112,6 +152,7 @@ PassGraph build_training_pass(const Recipe& recipe,
                         ? passes::RunningRule::kPyTorch
                         : passes::RunningRule::kOnnx;
   passes::Training training = passes::to_training(model.graph, rule, samples);
+  passes::fuse(training.rewritten.graph);
   const auto& to = training.rewritten.to;
   pass.couples_samples = training.couples_samples;
   note_folded_batch_norm(model, training, pass);
@@ -120,7 +161,7 @@ PassGraph build_training_pass(const Recipe& recipe,
   pass.graph = std::move(training.rewritten.graph);
 
   GraphBuilder builder(pass.graph);
-  add_loss(builder, recipe, to[output], pass);
+  add_loss(builder, recipe, to[output], Purpose::kTraining, pass);
   const std::vector<ValueId> trained = trained_values(pass.parameters);
   if (trained.empty()) {
     throw core::fail(ErrorCode::kInvalidArgument, "{}: nothing is left to train",
@@ -172,9 +213,11 @@ PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples) {
   pass.samples = samples;
   pass.inputs = feed_values(recipe, model);
   const ValueId output = model.values.at(recipe.loss.output);
+  model.graph.outputs() = {output};
+  passes::fuse(model.graph);
   pass.graph = std::move(model.graph);
   GraphBuilder builder(pass.graph);
-  add_loss(builder, recipe, output, pass);
+  add_loss(builder, recipe, output, Purpose::kEvaluation, pass);
   return pass;
 }
 

@@ -228,7 +228,7 @@ void multiply_part(const Product& p, Range rows, Range columns, float* scratch) 
                                .bias = first && p.bias != nullptr ? p.bias + j : nullptr,
                                .y = p.y + j,
                                .stride = p.shape.columns,
-                               .add = !first};
+                               .add = p.shape.add || !first};
       for (std::int64_t i = rows.begin; i < rows.end; i += kRows) {
         multiply_rows(p, depth, {i, std::min(i + kRows, rows.end)}, block, packed_rows);
       }
