@@ -59,6 +59,24 @@ std::pair<std::string, std::vector<std::int64_t>> parse_shape(const std::string&
   return {text.substr(0, equals), dims};
 }
 
+// GLOB=X.
+DropoutSettings parse_dropout(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  std::size_t used = 0;
+  double ratio = 0;
+  if (equals != std::string::npos && equals > 0) {
+    try {
+      ratio = std::stod(text.substr(equals + 1), &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+  }
+  if (used == 0 || equals + 1 + used != text.size()) {
+    throw CLI::ValidationError("--dropout", "'" + text + "' is not GLOB=X");
+  }
+  return {text.substr(0, equals), ratio};
+}
+
 }  // namespace
 
 void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
@@ -184,6 +202,20 @@ void add_selection(CLI::App& command, SelectionSettings& selection) {
       ->type_name("GLOB");
 }
 
+void add_dropout(CLI::App& command, std::vector<DropoutSettings>& dropout) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--dropout",
+          [&dropout](const std::vector<std::string>& rules) {
+            for (const std::string& rule : rules) dropout.push_back(parse_dropout(rule));
+          },
+          "Drop these values, by their own or their node's name, with ratio X while training; may "
+          "repeat")
+      ->type_name("GLOB=X")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_budget(CLI::App& command, MemorySettings& memory) {
   add_parsed(
       command, "--budget",
@@ -243,6 +275,7 @@ CLI::Option* add_training(CLI::App& command,
   add_optimizer(command, settings.optimizer);
   add_schedule(command, settings.schedule);
   add_selection(command, settings.selection);
+  add_dropout(command, settings.dropout);
   const std::map<std::string, RunningStatistics> rules = {{"pytorch", RunningStatistics::kPyTorch},
                                                           {"onnx", RunningStatistics::kOnnx}};
   command

@@ -26,6 +26,7 @@ void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw);
 void add_optimizer(CLI::App& command, OptimizerSettings& optimizer);
 void add_schedule(CLI::App& command, Schedule& schedule);
 void add_selection(CLI::App& command, SelectionSettings& selection);
+void add_dropout(CLI::App& command, std::vector<DropoutSettings>& dropout);
 void add_budget(CLI::App& command, MemorySettings& memory);
 void add_planning(CLI::App& command, MemorySettings& memory);
 void add_machine(CLI::App& command, MachineSettings& machine);

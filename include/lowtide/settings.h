@@ -51,6 +51,12 @@ struct SelectionSettings {
   std::vector<std::string> freeze = {};  // globs that take away from it
 };
 
+// Dropout put back while training, where the exporter left it out or with another ratio.
+struct DropoutSettings {
+  std::string values;  // a glob over names of values and nodes
+  double ratio = 0.5;  // in [0, 1)
+};
+
 enum class RunningStatistics {
   kPyTorch,  // running variance from the variance divided by n - 1
   kOnnx,     // divided by n, as ONNX's training mode says
@@ -74,6 +80,7 @@ struct TrainSettings {
   OptimizerSettings optimizer;
   Schedule schedule;  // total_steps is filled in from epochs or steps
   SelectionSettings selection;
+  std::vector<DropoutSettings> dropout;  // of several that match, the last counts
   MemorySettings memory;
   MachineSettings machine;
   RunningStatistics running_statistics = RunningStatistics::kPyTorch;

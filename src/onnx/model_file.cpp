@@ -33,7 +33,7 @@ enum class AttributeType : std::uint8_t {
 // Reads the messages of one model; counts what it makes over all graphs.
 class Parser {
  public:
-  explicit Parser(Origin origin) : origin_(std::move(origin)) {}
+  Parser(Origin origin, Calls calls) : origin_(std::move(origin)), calls_(calls) {}
 
   ModelFile model(std::span<const std::byte> bytes);
 
@@ -48,6 +48,7 @@ class Parser {
   std::string counted_name(const WireField& field);
 
   Origin origin_;
+  Calls calls_;
   bool in_function_ = false;
   std::size_t nodes_ = 0;
   std::size_t names_ = 0;
@@ -73,10 +74,9 @@ void read_shape(const WireField& message, ValueInfo& info) {
       if (part->number == 1) dim.value = part->integer();
       if (part->number == 2) dim.symbol = part->text();
     }
-    if (dim.value && *dim.value < 0) {
-      // Exporters of old wrote -1 for "any".
-      dim.value.reset();
-    }
+    // Some exporters write -1, or a question mark, for "any".
+    if (dim.value && *dim.value < 0) dim.value.reset();
+    if (dim.symbol == "?") dim.symbol.clear();
     dims.push_back(std::move(dim));
   }
   info.dims = std::move(dims);
@@ -229,6 +229,14 @@ std::vector<Attribute> Parser::attributes(const std::vector<WireField>& messages
   return result;
 }
 
+// What an entry of a node's metadata says of the optimizer; most entries are about other things.
+std::string rewriting_rules(const WireField& entry) {
+  Metadata metadata;
+  read_entry(entry, metadata);
+  const auto rules = metadata.find("pkg.onnxscript.rewriter.rule_name");
+  return rules == metadata.end() ? "" : rules->second;
+}
+
 FileNode Parser::node(const WireField& message) {
   if (++nodes_ > kMaxNodes) {
     throw fail(ErrorCode::kInvalidFile, "the model has more than {} nodes", kMaxNodes);
@@ -244,6 +252,7 @@ FileNode Parser::node(const WireField& message) {
       case 4: result.type = field->text(); break;
       case 5: attributes.push_back(*field); break;
       case 7: result.domain = normal_domain(field->text()); break;
+      case 9: result.rewritten_by += rewriting_rules(*field); break;
       default: break;
     }
   }
@@ -339,13 +348,16 @@ ModelFile Parser::model(std::span<const std::byte> bytes) {
     throw fail(ErrorCode::kInvalidFile, "not an ONNX model: {} is missing",
                has_graph ? "the IR version" : "the graph");
   }
-  inline_calls(result.graph, functions, kMaxNodes);
+  if (calls_ == Calls::kInline) inline_calls(result.graph, functions, kMaxNodes);
   return result;
 }
 
-ModelFile parse_from(std::span<const std::byte> bytes, const std::string& name, Origin origin) {
+ModelFile parse_from(std::span<const std::byte> bytes,
+                     const std::string& name,
+                     Origin origin,
+                     Calls calls) {
   try {
-    ModelFile model = Parser(std::move(origin)).model(bytes);
+    ModelFile model = Parser(std::move(origin), calls).model(bytes);
     model.path = name;
     return model;
   } catch (const Error& error) {
@@ -366,15 +378,16 @@ const std::string& FileNode::label() const {
   return outputs.front();
 }
 
-ModelFile parse_file(const std::filesystem::path& path) {
+ModelFile parse_file(const std::filesystem::path& path, Calls calls) {
   const InputFile file = InputFile::open(path);
   const MappedFile mapped(file);
   return parse_from(mapped.bytes(), file.path(),
-                    {.file = file.path(), .folder = path.parent_path(), .external_allowed = true});
+                    {.file = file.path(), .folder = path.parent_path(), .external_allowed = true},
+                    calls);
 }
 
 ModelFile parse(std::span<const std::byte> bytes, const std::string& name) {
-  return parse_from(bytes, name, {});
+  return parse_from(bytes, name, {}, Calls::kInline);
 }
 
 }  // namespace lowtide::onnx

@@ -50,6 +50,7 @@ struct FileNode {
   std::vector<std::string> outputs;  // "" where omitted
   std::vector<Attribute> attributes;
   std::optional<std::int64_t> opset = std::nullopt;  // of the function it comes from
+  std::string rewritten_by = {};  // the rules of PyTorch's optimizer that made it; mostly empty
 
   [[nodiscard]] const Attribute* attribute(std::string_view wanted) const;
   // Its name, or that of its first output where it has none.
@@ -79,7 +80,12 @@ struct FileGraph {
   std::vector<ValueInfo> value_info;
 };
 
-// Functions of the file are gone: their nodes stand where they were called.
+// What becomes of calls of the file's own functions.
+enum class Calls {
+  kInline,  // the functions' nodes stand where they were called
+  kKeep,    // nodes are those of the file, one by one
+};
+
 struct ModelFile {
   std::string path;  // for messages
   std::int64_t ir_version = 0;
@@ -91,7 +97,7 @@ struct ModelFile {
 
 // Reads the model at `path` through a mapping that is gone on return. Throws Error, with the path
 // before it: kIo, kInvalidFile, kUnsupported.
-ModelFile parse_file(const std::filesystem::path& path);
+ModelFile parse_file(const std::filesystem::path& path, Calls calls = Calls::kInline);
 
 // Reads a model in memory. `name` is for messages. Tensors are copied; external data is refused.
 ModelFile parse(std::span<const std::byte> bytes, const std::string& name);

@@ -8,9 +8,10 @@
 
 #include "core/text.h"
 #include "graph/builder.h"
+#include "onnx/import/initializers.h"
+#include "onnx/import/node_order.h"
+#include "onnx/import/node_view.h"
 #include "onnx/input_shapes.h"
-#include "onnx/node_order.h"
-#include "onnx/node_view.h"
 
 namespace lowtide::onnx {
 
@@ -28,9 +29,6 @@ constexpr std::int64_t kNewestOpset = 27;
 // All constants that folding makes together may take this many times the limit for one node.
 constexpr std::int64_t kFoldedNodes = 16;
 
-constexpr const char* kKindKey = "pkg.torch.export.graph_signature.InputSpec.kind";
-constexpr const char* kFoldedFromKey = "pkg.onnxscript.optimizer.folded_from";
-
 // The names of one graph of the file. Initializers become values when they are first read.
 struct Scope {
   const FileGraph& graph;
@@ -38,6 +36,7 @@ struct Scope {
   std::unordered_map<std::string, ValueId> values = {};
   std::unordered_map<std::string, const TensorRef*> tensors = {};
   std::unordered_map<std::string, const FileNode*> missing = {};  // outputs a rule did not give
+  std::unordered_map<std::string, std::vector<ValueId>> sequences = {};
 };
 
 Scope open_scope(const FileGraph& graph, Scope* outer) {
@@ -47,8 +46,8 @@ Scope open_scope(const FileGraph& graph, Scope* outer) {
 }
 
 bool is_builtin(const FileNode& node) {
-  return node.domain.empty() &&
-         (node.type == "Constant" || node.type == "Identity" || node.type == "If");
+  return node.domain.empty() && (node.type == "Constant" || node.type == "Identity" ||
+                                 node.type == "If" || node.type == "SequenceAt");
 }
 
 int checked_opset(std::int64_t opset) {
@@ -81,18 +80,17 @@ class Importer {
   void add_graph(Scope& scope);
   void check_supported(const NodeOrder& order) const;
   void add_node(Scope& scope, const FileNode& node, const NodeOrder& order);
-  std::vector<ValueId> apply_rule(const FileNode& node,
-                                  std::vector<ValueId> inputs,
-                                  const NodeOrder& order);
+  std::vector<ValueId> apply_rule(Scope& scope, const FileNode& node, const NodeOrder& order);
   [[nodiscard]] int opset_of(const FileNode& node) const;
   std::vector<ValueId> add_constant(const FileNode& node);
   std::vector<ValueId> add_branch(Scope& scope, const FileNode& node);
+  std::vector<ValueId> add_builtin(Scope& scope, const FileNode& node);
+  ValueId sequence_element(Scope& scope, const FileNode& node);
 
   ValueId look_up(Scope& scope, const std::string& name);
   ValueId enter(const TensorRef& tensor, const std::string& name);
   static bool defined(const Scope* scope, const std::string& name);
   void record_uses(const FileNode& node, const std::vector<ValueId>& inputs, NodeId begin);
-  void collect_initializers(const Scope& scope);
 
   const ModelFile& file_;
   const ReadOptions& options_;
@@ -100,7 +98,7 @@ class Importer {
   graph::GraphBuilder builder_;
   std::map<std::pair<std::string_view, std::string_view>, graph::OnnxReadFn> rules_;
   Bytes fold_budget_;
-  std::unordered_map<ValueId, bool> float_tensors_;  // whether a Constant node holds it
+  FloatTensors float_tensors_;
 };
 
 Importer::Importer(const ModelFile& file, const ReadOptions& options)
@@ -133,7 +131,7 @@ Model Importer::import() {
     model_.graph.outputs().push_back(look_up(scope, output.name));
   }
   model_.values.insert(scope.values.begin(), scope.values.end());
-  collect_initializers(scope);
+  model_.initializers = list_initializers(file_.graph, model_, float_tensors_);
   return std::move(model_);
 }
 
@@ -213,22 +211,14 @@ void Importer::add_graph(Scope& scope) {
 
 void Importer::add_node(Scope& scope, const FileNode& node, const NodeOrder& order) {
   try {
-    std::vector<ValueId> inputs;
-    for (const std::string& name : node.inputs) {
-      inputs.push_back(name.empty() ? ValueId() : look_up(scope, name));
-    }
     const std::size_t values_before = model_.graph.value_count();
     builder_.set_scope(node.label());
-    std::vector<ValueId> results;
-    if (!is_builtin(node)) {
-      results = apply_rule(node, std::move(inputs), order);
-    } else if (node.type == "Constant") {
-      results = add_constant(node);
-    } else if (inputs.size() != 1 || !inputs.front().valid()) {
-      throw fail(ErrorCode::kInvalidFile, "one input is needed");
-    } else {
-      results = node.type == "If" ? add_branch(scope, node) : inputs;
+    std::vector<ValueId> results =
+        is_builtin(node) ? add_builtin(scope, node) : apply_rule(scope, node, order);
+    if (node.domain.empty() && node.type == "SplitToSequence") {
+      scope.sequences.emplace(node.outputs.at(0), std::exchange(results, {}));
     }
+    if (!results.empty() && results[0].valid()) model_.nodes.emplace(node.label(), results[0]);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const std::string& name = node.outputs[i];
       if (name.empty()) continue;
@@ -244,9 +234,39 @@ void Importer::add_node(Scope& scope, const FileNode& node, const NodeOrder& ord
   }
 }
 
-std::vector<ValueId> Importer::apply_rule(const FileNode& node,
-                                          std::vector<ValueId> inputs,
+std::vector<ValueId> Importer::add_builtin(Scope& scope, const FileNode& node) {
+  if (node.type == "Constant") return add_constant(node);
+  if (node.type == "SequenceAt") return {sequence_element(scope, node)};
+  if (node.inputs.size() != 1 || node.inputs.front().empty()) {
+    throw fail(ErrorCode::kInvalidFile, "one input is needed");
+  }
+  if (node.type == "If") return add_branch(scope, node);
+  return {look_up(scope, node.inputs.front())};
+}
+
+ValueId Importer::sequence_element(Scope& scope, const FileNode& node) {
+  if (node.inputs.size() != 2) throw fail(ErrorCode::kInvalidFile, "two inputs are needed");
+  const auto sequence = scope.sequences.find(node.inputs[0]);
+  const auto position = builder_.constant_value(look_up(scope, node.inputs[1]));
+  if (sequence == scope.sequences.end() || !position || position->type.shape.elements() != 1 ||
+      position->type.dtype != core::DType::kInt64) {
+    throw fail(ErrorCode::kUnsupported, "sequences other than by SplitToSequence, at fixed places");
+  }
+  const auto size = static_cast<std::int64_t>(sequence->second.size());
+  const std::int64_t at = *position->data<std::int64_t>();
+  if (at < -size || at >= size) {
+    throw fail(ErrorCode::kInvalidFile, "place {} of a sequence of {}", at, size);
+  }
+  return sequence->second[static_cast<std::size_t>(at < 0 ? at + size : at)];
+}
+
+std::vector<ValueId> Importer::apply_rule(Scope& scope,
+                                          const FileNode& node,
                                           const NodeOrder& order) {
+  std::vector<ValueId> inputs;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(name.empty() ? ValueId() : look_up(scope, name));
+  }
   std::vector<bool> used;
   for (const std::string& name : node.outputs) {
     used.push_back(!name.empty() && order.read.contains(name));
@@ -279,7 +299,8 @@ std::vector<ValueId> Importer::add_constant(const FileNode& node) {
   const Attribute& attribute = node.attributes.front();
   if (const auto* tensor = std::get_if<TensorRef>(&attribute.value)) {
     const ValueId id = enter(*tensor, node.label());
-    if (core::is_float(tensor->type.dtype)) float_tensors_.emplace(id, true);
+    // What a function holds cannot be replaced for one call of it.
+    if (core::is_float(tensor->type.dtype) && !node.opset) float_tensors_.emplace(id, true);
     return {id};
   }
   const auto listed = [&](const auto& values) {
@@ -333,42 +354,12 @@ void Importer::record_uses(const FileNode& node, const std::vector<ValueId>& inp
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!float_tensors_.contains(inputs[i])) continue;
     model_.uses.push_back({.value = inputs[i],
-                           .node_output = node.outputs.front(),
+                           .node_output = node.opset ? "" : node.outputs.front(),
                            .input = i,
+                           .renamed = node.inputs[i] != model_.graph.value(inputs[i]).name,
                            .op_type = node.type,
                            .begin = begin,
                            .end = NodeId(model_.graph.node_count())});
-  }
-}
-
-void Importer::collect_initializers(const Scope& scope) {
-  std::unordered_map<std::string, const Metadata*> notes;
-  for (const auto* infos : {&file_.graph.inputs, &file_.graph.value_info}) {
-    for (const ValueInfo& info : *infos) notes.emplace(info.name, &info.metadata);
-  }
-  const auto note = [&](const TensorRef& tensor, const char* key) {
-    const auto own = tensor.metadata.find(key);
-    if (own != tensor.metadata.end()) return own->second;
-    const auto found = notes.find(tensor.name);
-    if (found == notes.end() || !found->second->contains(key)) return std::string();
-    return found->second->at(key);
-  };
-  for (const TensorRef& tensor : file_.graph.initializers) {
-    const auto value = scope.values.find(tensor.name);
-    if (value == scope.values.end() || !float_tensors_.contains(value->second)) continue;
-    model_.initializers.push_back({.name = tensor.name,
-                                   .value = value->second,
-                                   .kind = note(tensor, kKindKey),
-                                   .folded_from = note(tensor, kFoldedFromKey)});
-  }
-  for (std::size_t i = 0; i < model_.graph.value_count(); ++i) {
-    const auto found = float_tensors_.find(ValueId(i));
-    if (found == float_tensors_.end() || !found->second) continue;
-    model_.initializers.push_back({.name = model_.graph.value(ValueId(i)).name,
-                                   .value = ValueId(i),
-                                   .kind = "",
-                                   .folded_from = "",
-                                   .from_constant_node = true});
   }
 }
 

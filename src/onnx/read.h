@@ -37,8 +37,9 @@ struct Initializer {
 // One reading of an initializer by one node of the file, directly or through Identity nodes.
 struct InitializerUse {
   graph::ValueId value;
-  std::string node_output;  // the first output of the node, which names it
+  std::string node_output;  // the first output of the node, which names it; empty in a function
   std::size_t input = 0;    // of that node
+  bool renamed = false;     // the node reads it by the name of an Identity
   std::string op_type;
   // The nodes of the graph that were built for that node.
   graph::NodeId begin;
@@ -50,8 +51,9 @@ struct Model {
   std::string path;
   std::vector<std::string> input_names;  // in the order of graph.inputs()
   std::vector<std::string> output_names;
-  std::map<std::string, graph::ValueId> values;  // by ONNX name, all that were needed
-  int opset = 0;                                 // of ONNX's own domain
+  std::map<std::string, graph::ValueId> values;      // by ONNX name, all that were needed
+  std::multimap<std::string, graph::ValueId> nodes;  // first outputs by the node's label
+  int opset = 0;                                     // of ONNX's own domain
   std::string producer;
   Metadata metadata;
   std::vector<Initializer> initializers;  // the needed ones, in the file's order

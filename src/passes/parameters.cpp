@@ -65,12 +65,17 @@ class ReadingFinder {
     }
   }
 
+  // Whether some input of the node depends on the graph's inputs.
+  [[nodiscard]] bool reads_computed(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return !constant_[input]; });
+  }
+
   [[nodiscard]] Reading find(ValueId value) const {
     Reading reading;
     for (const NodeId id : readers_[value]) {
       const Node& node = graph_.node(id);
-      const bool computed_beside = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                               [&](ValueId other) { return !constant_[other]; });
+      const bool computed_beside = reads_computed(node);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != value) continue;
         const auto slot = slot_of(node, i);
@@ -103,60 +108,106 @@ class ReadingFinder {
   core::IdVector<ValueId, bool> constant_;
 };
 
-// The node and input of the graph that a use in the file stands for, if it is a slot of a vector
-// that normalisation or a bias reads.
-std::optional<NodeId> vector_slot(const Graph& graph, const FileTensorUse& use) {
+// Where one node of the file reads a tensor: the slot of the graph's node that stands for it.
+struct Place {
+  const FileTensorUse* use = nullptr;
+  NodeId node;
+  Slot slot = Slot::kTensor;
+};
+
+// Directly, or behind nodes that bring the tensor into another shape or layout.
+std::optional<Place> find_place(const Graph& graph, const FileTensorUse& use) {
+  std::set<ValueId> same = {use.value};
   for (std::size_t i = use.begin.index(); i < use.end.index(); ++i) {
     const Node& node = graph.node(NodeId(i));
-    if (use.input >= node.inputs.size() || node.inputs[use.input] != use.value) continue;
-    const auto slot = slot_of(node, use.input);
-    if (slot == Slot::kParameter || slot == Slot::kStatistic) return NodeId(i);
+    if (use.input < node.inputs.size() && node.inputs[use.input] == use.value) {
+      if (const auto slot = slot_of(node, use.input)) return Place{&use, NodeId(i), *slot};
+    }
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const auto slot = slot_of(node, k);
+      if (slot == Slot::kElementwise && same.contains(node.inputs[k])) {
+        return Place{&use, NodeId(i), *slot};
+      }
+    }
+    if (node.inputs.size() == 1 && same.contains(node.inputs[0])) same.insert(node.outputs[0]);
   }
   return std::nullopt;
 }
 
-std::string_view slot_name(const Node& node, std::size_t input) {
-  const auto slot = slot_of(node, input);
-  if (slot == Slot::kStatistic) return input == 3 ? "mean" : "var";
-  return input == 1 ? "scale" : "bias";
+std::string_view slot_name(const Place& place) {
+  if (place.slot == Slot::kElementwise) return "operand";
+  if (place.slot == Slot::kStatistic) return place.use->input == 3 ? "mean" : "var";
+  return place.use->input == 1 ? "scale" : "bias";
 }
 
-// Gives each vector use of a merged tensor a value of its own; returns the splits, empty where the
-// tensor was not merged.
-std::vector<Parameter> split_merged(Graph& graph,
-                                    const FileTensor& tensor,
-                                    const std::vector<FileTensorUse>& uses) {
-  std::vector<std::pair<const FileTensorUse*, NodeId>> places;
+// Whether a tensor stands for several that were equal. TorchScript's exporter leaves an Identity
+// with the name of each; without one, vectors of normalisations and biases are told by their slots,
+// and operands by being what the file calls a parameter.
+std::vector<Place> merged_places(const Graph& graph,
+                                 const ReadingFinder& finder,
+                                 const FileTensor& tensor,
+                                 const std::vector<FileTensorUse>& uses) {
+  const core::Shape& shape = graph.type(tensor.value).shape;
+  const bool named = std::any_of(uses.begin(), uses.end(), [&](const FileTensorUse& use) {
+    return use.value == tensor.value && use.renamed;
+  });
+  std::vector<Place> places;
   for (const FileTensorUse& use : uses) {
-    if (use.value != tensor.value) continue;
-    if (const auto node = vector_slot(graph, use)) places.emplace_back(&use, *node);
+    if (use.value != tensor.value || use.node_output.empty()) continue;
+    const auto place = find_place(graph, use);
+    if (!place) continue;
+    const bool operand = place->slot == Slot::kElementwise;
+    if (operand && (shape.elements() <= 1 || !finder.reads_computed(graph.node(place->node)))) {
+      continue;
+    }
+    const bool sign = operand ? tensor.kind == "PARAMETER" : shape.rank() == 1;
+    if (named || sign) places.push_back(*place);
   }
-  const graph::Value merged = graph.value(tensor.value);
-  if (places.size() < 2 || merged.type.shape.rank() != 1) return {};
-  const graph::ConstantTensor content = graph::load_content(merged);
+  return places;
+}
+
+bool all_equal(const graph::ConstantTensor& content) {
   double first = 0;
   bool any = false;
-  const bool equal = all_elements(content, [&](double x) {
+  return all_elements(content, [&](double x) {
     if (!any) first = x;
     any = true;
     return x == first;
   });
-  if (!equal) return {};
+}
+
+// Gives each use of a merged tensor a value of its own; returns the splits, empty where the tensor
+// was not merged.
+std::vector<Parameter> split_merged(Graph& graph,
+                                    const ReadingFinder& finder,
+                                    const FileTensor& tensor,
+                                    const std::vector<FileTensorUse>& uses) {
+  const std::vector<Place> places = merged_places(graph, finder, tensor, uses);
+  const graph::Value merged = graph.value(tensor.value);
+  if (places.size() < 2 || !all_equal(graph::load_content(merged))) return {};
   std::vector<Parameter> result;
-  for (const auto& [use, id] : places) {
-    Node& node = graph.node(id);
+  for (const Place& place : places) {
+    const FileTensorUse& use = *place.use;
     graph::Value own = merged;
-    own.name = text("{}/{}", use->node_output, slot_name(node, use->input));
+    own.name = text("{}/{}", use.node_output, slot_name(place));
     const ValueId value = graph.add_value(own);
-    node.inputs[use->input] = value;
+    Node& target = graph.node(place.node);
+    if (use.input < target.inputs.size() && target.inputs[use.input] == use.value) {
+      target.inputs[use.input] = value;
+    } else {
+      for (std::size_t i = use.begin.index(); i < use.end.index(); ++i) {
+        std::vector<ValueId>& inputs = graph.node(NodeId(i)).inputs;
+        std::replace(inputs.begin(), inputs.end(), use.value, value);
+      }
+    }
     result.push_back({.name = own.name,
                       .value = value,
-                      .statistic = slot_of(node, use->input) == Slot::kStatistic,
-                      .reason = text("{} of {}, split from the merged '{}'",
-                                     slot_name(node, use->input), node.op->name(), tensor.name),
+                      .statistic = place.slot == Slot::kStatistic,
+                      .reason = text("{} of {}, split from the merged '{}'", slot_name(place),
+                                     target.op->name(), tensor.name),
                       .split_from = tensor.name,
-                      .node_output = use->node_output,
-                      .input = use->input});
+                      .node_output = use.node_output,
+                      .input = use.input});
     result.back().trained = !result.back().statistic;
   }
   return result;
@@ -167,6 +218,21 @@ struct Signs {
   bool kinds = false;         // it says which tensors are parameters
   bool initializers = false;  // it has initializers, so Constant nodes hold constants
 };
+
+// A class token, say, that the exporter expanded to a fixed batch: training would give each place
+// in the batch a token of its own.
+bool is_copied_for_each_sample(const Graph& graph, const graph::Value& value) {
+  const core::Shape& shape = value.type.shape;
+  const auto is_batch = [&](ValueId input) {
+    const core::Shape& of_input = graph.type(input).shape;
+    return of_input.rank() > 0 && of_input[0] == shape[0];
+  };
+  if (shape.rank() < 2 || shape[0] < 2 || shape.elements() == 0) return false;
+  if (std::none_of(graph.inputs().begin(), graph.inputs().end(), is_batch)) return false;
+  const graph::ConstantTensor content = graph::load_content(value);
+  const auto bytes = static_cast<std::ptrdiff_t>(content.bytes->size()) / shape[0];
+  return std::equal(content.bytes->begin() + bytes, content.bytes->end(), content.bytes->begin());
+}
 
 Parameter judge(const Graph& graph,
                 const FileTensor& tensor,
@@ -179,10 +245,19 @@ Parameter judge(const Graph& graph,
     result.reason = text("running statistic of {}", reading.by);
   } else if (signs.initializers && tensor.constant_node) {
     result.reason = "a Constant node";
+  } else if (signs.kinds && tensor.kind.empty() && tensor.folded_from.empty() &&
+             reading.parameter) {
+    // The exporter's optimizer puts what it computes in the place of parameters, without a word.
+    result.trained = true;
+    result.reason = text("read by {}, in the place of a parameter", reading.by);
+  } else if (signs.kinds && tensor.kind != "PARAMETER" && !tensor.folded_from.empty()) {
+    const bool read = reading.parameter || (reading.elementwise && !looks_like_a_mask(value));
+    const bool copies = is_copied_for_each_sample(graph, value);
+    result.trained = read && value.type.shape.elements() > 1 && !copies;
+    result.reason = text("computed by the exporter from {}{}", tensor.folded_from,
+                         copies ? ", once for each sample of its fixed batch" : "");
   } else if (signs.kinds) {
-    const bool folded = !tensor.folded_from.empty() && (reading.parameter || reading.elementwise) &&
-                        value.type.shape.elements() > 1;
-    result.trained = tensor.kind == "PARAMETER" || folded;
+    result.trained = tensor.kind == "PARAMETER";
     result.reason = result.trained ? "a parameter, says the file" : "no parameter, says the file";
   } else if (reading.parameter) {
     result.trained = true;
@@ -231,8 +306,9 @@ std::vector<Parameter> choose_parameters(Graph& graph,
       .initializers = std::any_of(tensors.begin(), tensors.end(),
                                   [](const FileTensor& tensor) { return !tensor.constant_node; })};
   std::vector<Parameter> all;
+  const ReadingFinder merged(graph);
   for (const FileTensor& tensor : tensors) {
-    std::vector<Parameter> split = split_merged(graph, tensor, uses);
+    std::vector<Parameter> split = split_merged(graph, merged, tensor, uses);
     all.insert(all.end(), split.begin(), split.end());
   }
   const ReadingFinder finder(graph);

@@ -22,8 +22,9 @@ struct FileTensor {
 // One reading of such a tensor by one node of the file.
 struct FileTensorUse {
   graph::ValueId value;
-  std::string node_output;  // names the node of the file
+  std::string node_output;  // names the node of the file; empty: it cannot read another tensor
   std::size_t input = 0;    // of that node
+  bool renamed = false;     // the node reads it by another name, that of an Identity
   graph::NodeId begin;      // the nodes of the graph that stand for it
   graph::NodeId end;
 };
@@ -54,9 +55,10 @@ struct Parameter {
 // only rearrange it, and an operand of an elementwise op when it is no scalar and holds nothing
 // like a mask (values of -1e4 and below, or infinite). Tensors that Constant nodes hold are none
 // where the file has initializers too: exporters write their own constants so. Exporters merge
-// equal initializers of a fresh network; a vector whose elements are all equal and which feeds
-// several scale, bias or statistic slots is split. Returns all tensors considered, in the file's
-// order. Throws Error(kInvalidArgument) when a glob of the rules matches no tensor.
+// equal initializers of a fresh network: one whose elements are all equal and which feeds several
+// slots is split where the file, or the kind of slots, shows that it was several. Returns all
+// tensors considered, in the file's order. Throws Error(kInvalidArgument) when a glob of the rules
+// matches no tensor.
 std::vector<Parameter> choose_parameters(graph::Graph& graph,
                                          const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "graph/graph.h"
+#include "passes/dropout.h"
 #include "passes/rewrite.h"
 
 namespace lowtide::passes {
@@ -15,11 +16,19 @@ struct Training {
   Rewritten rewritten;
   bool couples_samples = false;  // some batch statistic depends on all samples of a pass
   int batch_norms = 0;
+  int dropouts = 0;
+};
+
+struct TrainingRules {
+  RunningRule running = RunningRule::kPyTorch;
+  std::int64_t samples = 1;    // of a pass, the first dimension of its inputs
+  DropoutRatios dropout = {};  // by value of the inference graph
 };
 
 // Every BatchNormalization normalises by the batch's statistics and moves its running statistics
-// once a step, in one node with the activation that follows it; every Dropout drops. `samples`: of
-// a pass, the first dimension of its inputs.
-Training to_training(const graph::Graph& inference, RunningRule rule, std::int64_t samples);
+// once a step, in one node with the activation that follows it; every Dropout drops. Values that
+// the rules name are dropped out as well; where one is the output of a Dropout already, that takes
+// the new ratio.
+Training to_training(const graph::Graph& inference, const TrainingRules& rules);
 
 }  // namespace lowtide::passes

@@ -10,6 +10,7 @@
 #include "passes/fuse/fuse.h"
 #include "passes/parameters.h"
 #include "passes/training.h"
+#include "train/prepare/export_notes.h"
 #include "train/prepare/file_tensors.h"
 
 namespace lowtide::train {
@@ -90,8 +91,8 @@ ModelReport inspect(const ModelSettings& settings,
     if (parameter.trained) report.parameters += type.shape.elements();
     if (parameter.statistic) statistics += type.bytes();
   }
-  passes::Training training =
-      passes::to_training(model.graph, passes::RunningRule::kPyTorch, batch);
+  passes::Training training = passes::to_training(model.graph, {.samples = batch});
+  report.notes = export_notes(file, training);
   passes::fuse(training.rewritten.graph);
   if (training.batch_norms > 0) {
     report.notes.push_back(

@@ -49,6 +49,13 @@ TEST(InputShapes, DimsAndShapesBindSymbolsEverywhere) {
             std::string::npos);
 }
 
+// Paddle's exporter writes a question mark for every free dimension.
+TEST(InputShapes, QuestionMarksAreNoSymbol) {
+  const ModelFile file = with_inputs({toy::value_info("x", {"?", "3", "?", "?"})});
+  EXPECT_EQ(bind_inputs(file, {.shapes = {{"x", {2, 3, 48, 192}}}}),
+            (Shapes{{"x", {2, 3, 48, 192}}}));
+}
+
 TEST(InputShapes, FreeDimensionsAreNamedWithTheRemedy) {
   const ModelFile file = with_inputs({toy::value_info("ids", {"N", "T"})});
   const std::string first = refusal(file, {});

@@ -267,6 +267,28 @@ TEST(Read, TakesTheBranchOfAConstantIf) {
             (std::vector<float>{3, -3}));
 }
 
+// Relu stands in for SplitToSequence here: a sequence of one.
+Parts sequence_network(std::int64_t place) {
+  Parts parts = toy::small_network();
+  parts.initializers.push_back(
+      WireWriter().integer(2, 7).text(8, "place").packed(7, std::vector<std::int64_t>{place}));
+  parts.nodes = {node("SplitToSequence", {"x"}, {"pieces"}, {}, "cut"),
+                 node("SequenceAt", {"pieces", "place"}, {"y"}, {}, "pick")};
+  return parts;
+}
+
+TEST(Read, TakesElementsOfASequence) {
+  for (const std::int64_t place : {0, -1}) {
+    EXPECT_EQ(run(import(sequence_network(place), batch_of(1)), {{1, -1}}),
+              (std::vector<float>{1, 0}));
+  }
+  EXPECT_TRUE(says(refusal(sequence_network(1), ErrorCode::kInvalidFile),
+                   "node 'pick' (SequenceAt): place 1 of a sequence of 1"));
+  Parts parts = sequence_network(0);
+  parts.nodes[0] = node("Relu", {"x"}, {"pieces"});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kUnsupported), "other than by SplitToSequence"));
+}
+
 TEST(Read, RefusesOtherControlFlow) {
   Parts parts = conditional(boolean(1));
   parts.initializers.pop_back();

@@ -137,7 +137,7 @@ const graph::OpDef& relu_op() {
       .gradient = graph::not_differentiable,
       .cost = relu_cost,
       .repeat = graph::Repeat::kExact,
-      .onnx = {{.type = "Relu", .read = read_relu}},
+      .onnx = {{.type = "Relu", .read = read_relu}, {.type = "SplitToSequence", .read = read_relu}},
       .onnx_form = form_relu,
       .kernels = {{.name = "reference", .run = run_relu}},
   }};

@@ -111,6 +111,32 @@ TEST_F(WriteTrained, SplitsMergedInitializersAndSetsMetadata) {
   EXPECT_EQ(parse_file(folder_ / "again.onnx").metadata.at("lowtide.steps"), "13");
 }
 
+// A call stays a call, and the nodes after it are still told apart.
+TEST_F(WriteTrained, KeepsFunctions) {
+  Parts parts = toy::small_network();
+  parts.nodes = {node("Twice", {"x"}, {"h"}).text(7, "local"),
+                 node("BatchNormalization", {"h", "w", "w", "w", "w"}, {"y", "mean", "var"},
+                      {toy::int_attribute("training_mode", 1)}, "bn")};
+  const WireWriter twice = WireWriter()
+                               .text(1, "Twice")
+                               .text(4, "a")
+                               .text(5, "c")
+                               .message(7, node("Add", {"a", "a"}, {"b"}))
+                               .message(7, node("Relu", {"b"}, {"c"}))
+                               .message(9, WireWriter().integer(2, 17))
+                               .text(10, "local");
+  toy::write_file(folder_ / "in.onnx", toy::model(parts) + WireWriter().message(25, twice).bytes());
+  const std::vector<float> weights = {7, 8};
+  write_trained(folder_ / "in.onnx", folder_ / "out.onnx",
+                {.tensors = {{"w", bytes_of(bytes_in(weights))}}});
+  const ModelFile kept = parse_file(folder_ / "out.onnx", Calls::kKeep);
+  ASSERT_EQ(kept.graph.nodes.size(), 2U);
+  EXPECT_EQ(kept.graph.nodes[0].type, "Twice");
+  EXPECT_EQ(kept.graph.nodes[1].outputs, std::vector<std::string>{"y"});
+  EXPECT_EQ(floats(kept.graph.initializers.at(0)), weights);
+  EXPECT_EQ(parse_file(folder_ / "out.onnx").graph.nodes.size(), 3U);
+}
+
 TEST_F(WriteTrained, TurnsTrainingOff) {
   Parts parts = toy::small_network();
   parts.nodes = {

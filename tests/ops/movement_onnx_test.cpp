@@ -72,6 +72,24 @@ TEST_F(Reading, ConcatNeedsItsAxis) {
   EXPECT_THROW(read({.type = "Concat", .inputs = {x, x}}), Error);
 }
 
+TEST_F(Reading, SplitToSequenceInAllItsForms) {
+  const ValueId x = numbers({5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto shapes = [&](const std::vector<ValueId>& inputs, std::int64_t keep_dims) {
+    std::vector<Integers> result;
+    for (const ValueId piece : read({.type = "SplitToSequence",
+                               .inputs = inputs,
+                               .attributes = {{"keepdims", keep_dims}}})) {
+      result.push_back(dims(piece));
+    }
+    return result;
+  };
+  EXPECT_EQ(shapes({x, list({1, 4})}, 1), (std::vector<Integers>{{1, 2}, {4, 2}}));
+  EXPECT_EQ(shapes({x, numbers({}, {2})}, 0), (std::vector<Integers>{{2, 2}, {2, 2}, {1, 2}}));
+  EXPECT_EQ(shapes({x}, 1), std::vector<Integers>(5, {1, 2}));
+  EXPECT_EQ(shapes({x}, 0), std::vector<Integers>(5, {2}));
+  EXPECT_THROW(shapes({x, numbers({}, {0})}, 1), Error);
+}
+
 TEST_F(Reading, SplitInAllItsForms) {
   const ValueId x = list({0, 1, 2, 3, 4});
   const Integers lengths{1, 4};

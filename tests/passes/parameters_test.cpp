@@ -11,6 +11,7 @@
 #include "graph/builder.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
+#include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
 #include "ops/matmul/matmul.h"
 #include "ops/transpose/transpose.h"
@@ -40,9 +41,13 @@ class Parameters : public testing::Test {
   }
 
   // Notes that the file's node, built as the last node so far, reads `value` as that input.
-  void use(ValueId value, const std::string& node_output, std::size_t input) {
-    uses.push_back(
-        {value, node_output, input, NodeId(graph.node_count() - 1), NodeId(graph.node_count())});
+  void use(ValueId value, const std::string& node_output, std::size_t input, bool renamed = false) {
+    uses.push_back({.value = value,
+                    .node_output = node_output,
+                    .input = input,
+                    .renamed = renamed,
+                    .begin = NodeId(graph.node_count() - 1),
+                    .end = NodeId(graph.node_count())});
   }
 
   std::vector<Parameter> choose(const ParameterRules& rules = {}) {
@@ -206,6 +211,89 @@ TEST_F(Parameters, MergedVectorsComeApart) {
   EXPECT_EQ(std::adjacent_find(values.begin(), values.end()), values.end());
   EXPECT_EQ(graph.node(NodeId(1)).inputs[1], named(all, "y2/scale").value);
   EXPECT_EQ(verify(graph), std::vector<std::string>());
+}
+
+// Zero biases of two layers, written once. One use has the name of the other layer's bias.
+TEST_F(Parameters, MergedOperandsComeApartWhereNamesOrKindsShowIt) {
+  const ValueId zeros = filled("zeros", Shape{4}, 0);
+  ValueId y = ops::add(b, x, zeros);
+  use(zeros, "y1", 1);
+  y = ops::add(b, y, zeros);
+  use(zeros, "y2", 1);
+  EXPECT_EQ(choose().size(), 1U);
+  graph.value(zeros).role = Role::kConstant;
+  std::vector<FileTensorUse> direct = uses;
+  uses[1].renamed = true;
+  const graph::Graph before = graph;
+  std::vector<Parameter> all = choose();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(named(all, "y1/operand").trained);
+  EXPECT_TRUE(named(all, "y2/operand").trained);
+  EXPECT_NE(graph.node(NodeId(0)).inputs[1], graph.node(NodeId(1)).inputs[1]);
+  graph = before;
+  uses = direct;
+  tensors[0].kind = "PARAMETER";
+  EXPECT_EQ(choose().size(), 2U);
+}
+
+// The layer scale of a convolutional network is brought into another layout first.
+TEST_F(Parameters, MergedOperandsComeApartBehindAChangeOfLayout) {
+  ValueId y = b.input("image", {DType::kFloat32, Shape{2, 4, 3, 3}, core::Layout::kChannelsLast});
+  const ValueId scale = filled("scale", Shape{4, 1, 1}, 0.5F);
+  for (const char* const name : {"y1", "y2"}) {
+    const NodeId begin(graph.node_count());
+    y = ops::mul(b, y, scale);
+    use(scale, name, 1, true);
+    uses.back().begin = begin;
+  }
+  const std::vector<Parameter> all = choose();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_NE(named(all, "y1/operand").value, named(all, "y2/operand").value);
+  EXPECT_TRUE(graph::readers(graph)[scale].empty());
+  EXPECT_EQ(verify(graph), std::vector<std::string>());
+}
+
+TEST_F(Parameters, AClassTokenIsTrainedUnlessItIsCopiedForEachSample) {
+  const ValueId token = filled("token", Shape{1, 4}, 0);
+  const ValueId copies = tensor("copies", Shape{2, 4}, {1, 2, 3, 4, 1, 2, 3, 4});
+  const ValueId rows = tensor("rows", Shape{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  ops::concat(b, {token, x, copies, rows}, 0);
+  EXPECT_TRUE(named(choose(), "token").trained);
+  for (FileTensor& each : tensors) {
+    each.folded_from = "['token']";
+    graph.value(each.value).role = Role::kConstant;
+  }
+  tensors[0].kind = "PARAMETER";
+  const std::vector<Parameter> all = choose();
+  EXPECT_TRUE(named(all, "token").trained);
+  EXPECT_TRUE(named(all, "rows").trained);
+  EXPECT_FALSE(named(all, "copies").trained);
+  EXPECT_NE(named(all, "copies").reason.find("once for each sample"), std::string::npos);
+}
+
+// The causal mask, which the exporter computes for a fixed length.
+TEST_F(Parameters, AFoldedMaskIsNoParameter) {
+  ValueId y = ops::matmul(b, x, tensor("weight", Shape{4, 4}, std::vector<float>(16, 0.5F)));
+  const float none = -std::numeric_limits<float>::infinity();
+  y = ops::add(b, y, tensor("mask", Shape{2, 4}, {0, none, 0, 0, 0, none, 0, 1}));
+  ops::add(b, y, tensor("bias", Shape{2, 4}, {0, 1, 0, 0, 0, 2, 0, 1}));
+  tensors[0].kind = "PARAMETER";
+  tensors[1].folded_from = "['val_1']";
+  tensors[2].folded_from = "['table']";
+  const std::vector<Parameter> all = choose();
+  EXPECT_FALSE(named(all, "mask").trained);
+  EXPECT_TRUE(named(all, "bias").trained);
+}
+
+// PyTorch's optimizer puts a convolution weight with batch norm folded in where the parameter was.
+TEST_F(Parameters, WhatStandsInThePlaceOfAParameterIsTrained) {
+  ValueId y = ops::matmul(b, x, tensor("conv.weight", Shape{4, 4}, std::vector<float>(16, 0.5F)));
+  y = ops::add(b, y, tensor("constant", Shape{4}, {1, 2, 3, 4}));
+  ops::matmul(b, y, tensor("fc.weight", Shape{4, 4}, std::vector<float>(16, 0.5F)));
+  tensors[2].kind = "PARAMETER";
+  const std::vector<Parameter> all = choose();
+  EXPECT_TRUE(named(all, "conv.weight").trained);
+  EXPECT_FALSE(named(all, "constant").trained);
 }
 
 TEST_F(Parameters, TiedTensorsStayTied) {

@@ -110,7 +110,7 @@ Normed normed_graph() {
 TEST(ToTraining, NormalisesByTheBatchAndMovesTheStatistics) {
   for (const RunningRule rule : {RunningRule::kPyTorch, RunningRule::kOnnx}) {
     Normed net = normed_graph();
-    const Training training = to_training(net.graph, rule, 4);
+    const Training training = to_training(net.graph, {.running = rule, .samples = 4});
     const Graph& graph = training.rewritten.graph;
     EXPECT_EQ(verify(graph), std::vector<std::string>());
     EXPECT_EQ(training.batch_norms, 1);
@@ -136,7 +136,7 @@ TEST(ToTraining, DropoutDropsInTrainingOnly) {
     return std::count(y.begin(), y.end(), 0.0F);
   };
   EXPECT_EQ(dropped(net.graph, net.x), 0);
-  const Training training = to_training(net.graph, RunningRule::kPyTorch, 4);
+  const Training training = to_training(net.graph, {.samples = 4});
   const auto zeros = dropped(training.rewritten.graph, training.rewritten.to[net.x]);
   EXPECT_GT(zeros, 0);
   EXPECT_LT(zeros, 12);
@@ -146,7 +146,7 @@ TEST(ToTraining, LeavesOtherGraphsAsTheyAre) {
   Graph old;
   GraphBuilder b(old);
   old.outputs() = {ops::relu(b, b.input("x", kBatch))};
-  const Training training = to_training(old, RunningRule::kPyTorch, 4);
+  const Training training = to_training(old, {.samples = 4});
   EXPECT_FALSE(training.couples_samples);
   EXPECT_EQ(training.batch_norms, 0);
   EXPECT_EQ(dump(training.rewritten.graph), dump(old));

@@ -77,7 +77,10 @@ class TrainedWriter {
 TrainedWriter::TrainedWriter(const std::filesystem::path& source,
                              const std::filesystem::path& out,
                              const TrainedTensors& trained)
-    : out_(out), trained_(trained), source_(InputFile::open(source)), file_(parse_file(source)) {
+    : out_(out),
+      trained_(trained),
+      source_(InputFile::open(source)),
+      file_(parse_file(source, Calls::kKeep)) {
   collect_reads(file_.graph, reads_);
   claim_places();
   check_names();

@@ -67,6 +67,14 @@ std::optional<OnnxForm> write_onnx(const Concat& a, const Signature&) {
   return OnnxForm{.type = "Concat", .attributes = {{"axis", static_cast<std::int64_t>(a.axis)}}};
 }
 
+// A constant among computed parts (a class token) is trained.
+std::vector<InputSlot> part_slots() {
+  constexpr int kParts = 16;  // more are never mixed
+  std::vector<InputSlot> slots;
+  for (int i = 0; i < kParts; ++i) slots.push_back({.input = i, .slot = Slot::kElementwise});
+  return slots;
+}
+
 }  // namespace
 
 const OpDef& concat_op() {
@@ -76,6 +84,7 @@ const OpDef& concat_op() {
       .gradient = gradient,
       .cost = cost_of_moving<Concat>,
       .repeat = Repeat::kExact,
+      .slots = part_slots(),
       .onnx = {{.type = "Concat", .read = read_onnx}},
       .onnx_form = write_onnx,
       .kernels = {copies<Concat, movements>(), element_by_element<Concat, movements>()},

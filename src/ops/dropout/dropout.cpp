@@ -195,10 +195,12 @@ kernels::DropoutStream stream_at(const Dropout& a, const StepContext& step) {
       .threshold = static_cast<std::uint32_t>(std::ldexp(a.ratio, 32))};
 }
 
-void activate_dropout(Graph& graph, std::int64_t batch) {
+int activate_dropout(Graph& graph, std::int64_t batch) {
+  int count = 0;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     Node& node = graph.node(NodeId(i));
     if (node.op != &dropout_op() && node.op != &dropout_mask_op()) continue;
+    if (node.op == &dropout_op()) ++count;
     Dropout attributes = node.attrs.as<Dropout>();
     const core::Shape& shape = graph.type(node.inputs[0]).shape;
     const bool merged = shape.rank() > 0 && batch > 0 && shape[0] % batch == 0;
@@ -206,6 +208,7 @@ void activate_dropout(Graph& graph, std::int64_t batch) {
     attributes.rows_per_sample = merged && shape[0] > 0 ? shape[0] / batch : 1;
     node.attrs = Attrs::of(attributes);
   }
+  return count;
 }
 
 }  // namespace lowtide::ops

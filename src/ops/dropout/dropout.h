@@ -37,8 +37,8 @@ std::uint64_t dropout_stream(std::string_view name);
 // Where a step's words for it are in the random stream.
 kernels::DropoutStream stream_at(const Dropout& a, const graph::StepContext& step);
 
-// Switches every dropout of a graph on, for a batch of so many samples.
-void activate_dropout(graph::Graph& graph, std::int64_t batch);
+// Switches every dropout of a graph on, for a batch of so many samples; returns how many there are.
+int activate_dropout(graph::Graph& graph, std::int64_t batch);
 
 const graph::OpDef& dropout_op();
 const graph::OpDef& dropout_mask_op();

@@ -8,6 +8,7 @@
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
 #include "ops/movement.h"
+#include "ops/reshape/reshape.h"
 #include "ops/split/rotary_embedding.h"
 
 namespace lowtide::ops {
@@ -82,6 +83,32 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   return split(b, x, axis, std::move(lengths));
 }
 
+// The pieces of a sequence: lengths, or one length for all but a shorter last piece, or single
+// places, whose axis goes unless keepdims says otherwise.
+std::vector<ValueId> read_sequence(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const ValueId x = node.required_input(0);
+  const core::Shape shape = b.type(x).shape;
+  const std::int64_t axis = node.integer("axis", 0);
+  const std::size_t at = core::normalized_axis(axis, shape.rank());
+  const std::int64_t length = shape[at];
+  const auto given = node.constant_integers(1);
+  if (given && b.type(node.input(1)).shape.rank() > 0) return split(b, x, axis, *given);
+  const std::int64_t each = given ? given->front() : 1;
+  if (each <= 0) {
+    throw fail(ErrorCode::kInvalidFile, "SplitToSequence cannot cut pieces of {}", each);
+  }
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(length / each), each);
+  if (length % each != 0) lengths.push_back(length % each);
+  std::vector<ValueId> pieces = split(b, x, axis, std::move(lengths));
+  if (!given && node.integer("keepdims", 1) == 0) {
+    std::vector<std::int64_t> dims = shape.dims();
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
+    for (ValueId& piece : pieces) piece = reshape(b, piece, core::Shape(dims));
+  }
+  return pieces;
+}
+
 std::optional<OnnxForm> write_onnx(const Split& a, const Signature&) {
   return OnnxForm{.type = "Split",
                   .attributes = {{"axis", static_cast<std::int64_t>(a.axis)}},
@@ -98,6 +125,7 @@ const OpDef& split_op() {
       .cost = cost_of_moving<Split>,
       .repeat = Repeat::kExact,
       .onnx = {{.type = "Split", .read = read_onnx},
+               {.type = "SplitToSequence", .read = read_sequence},
                {.type = "RotaryEmbedding", .read = read_rotary_embedding}},
       .onnx_form = write_onnx,
       .kernels = {copies<Split, movements>(), element_by_element<Split, movements>()},

@@ -13,7 +13,7 @@ FileTensors describe_tensors(const onnx::Model& model) {
                               .constant_node = initializer.from_constant_node});
   }
   for (const onnx::InitializerUse& use : model.uses) {
-    result.uses.push_back({use.value, use.node_output, use.input, use.begin, use.end});
+    result.uses.push_back({use.value, use.node_output, use.input, use.renamed, use.begin, use.end});
   }
   return result;
 }

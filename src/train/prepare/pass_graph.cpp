@@ -13,6 +13,7 @@
 #include "passes/fuse/fuse.h"
 #include "passes/linear_head.h"
 #include "passes/training.h"
+#include "train/prepare/export_notes.h"
 #include "train/prepare/file_tensors.h"
 
 namespace lowtide::train {
@@ -106,20 +107,22 @@ std::vector<ValueId> trained_values(const std::vector<passes::Parameter>& parame
   return result;
 }
 
-void note_folded_batch_norm(const onnx::Model& model,
-                            const passes::Training& training,
-                            PassGraph& pass) {
-  const bool folded = std::any_of(
-      model.initializers.begin(), model.initializers.end(),
-      [](const onnx::Initializer& initializer) { return !initializer.folded_from.empty(); });
-  const bool has_convolutions =
-      std::any_of(model.uses.begin(), model.uses.end(),
-                  [](const onnx::InitializerUse& use) { return use.op_type == "Conv"; });
-  if (folded && has_convolutions && training.batch_norms == 0) {
-    pass.notes.emplace_back(
-        "the exporter folded batch norm into convolutions; training goes on without it (export "
-        "with optimize=False to keep it)");
+passes::TrainingRules training_rules(const onnx::Model& model,
+                                     const TrainSettings& settings,
+                                     std::int64_t samples,
+                                     ValueId output) {
+  passes::TrainingRules rules{.samples = samples};
+  if (settings.running_statistics == RunningStatistics::kOnnx) {
+    rules.running = passes::RunningRule::kOnnx;
   }
+  std::multimap<std::string, ValueId> named(model.values.begin(), model.values.end());
+  named.insert(model.nodes.begin(), model.nodes.end());
+  // What the loss reads is the network's answer.
+  std::erase_if(named, [&](const auto& entry) { return entry.second == output; });
+  std::vector<passes::DropoutRule> dropout;
+  for (const DropoutSettings& rule : settings.dropout) dropout.push_back({rule.values, rule.ratio});
+  rules.dropout = passes::choose_dropout(model.graph, named, dropout);
+  return rules;
 }
 
 std::vector<ValueId> feed_values(const Recipe& recipe, const onnx::Model& model) {
@@ -148,14 +151,12 @@ PassGraph build_training_pass(const Recipe& recipe,
       {.train = settings.selection.train, .freeze = settings.selection.freeze});
   const ValueId output = model.values.at(recipe.loss.output);
   model.graph.outputs() = {output};
-  const auto rule = settings.running_statistics == RunningStatistics::kPyTorch
-                        ? passes::RunningRule::kPyTorch
-                        : passes::RunningRule::kOnnx;
-  passes::Training training = passes::to_training(model.graph, rule, samples);
+  passes::Training training =
+      passes::to_training(model.graph, training_rules(model, settings, samples, output));
   passes::fuse(training.rewritten.graph);
   const auto& to = training.rewritten.to;
   pass.couples_samples = training.couples_samples;
-  note_folded_batch_norm(model, training, pass);
+  pass.notes = export_notes(recipe.file, training);
   for (passes::Parameter& parameter : pass.parameters) parameter.value = to[parameter.value];
   for (const ValueId input : feed_values(recipe, model)) pass.inputs.push_back(to[input]);
   pass.graph = std::move(training.rewritten.graph);

@@ -1,4 +1,4 @@
-#include "onnx/node_view.h"
+#include "onnx/import/node_view.h"
 
 #include <limits>
 #include <type_traits>

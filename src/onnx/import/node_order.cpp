@@ -1,4 +1,4 @@
-#include "onnx/node_order.h"
+#include "onnx/import/node_order.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,0 +1,45 @@
+#include "train/prepare/export_notes.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace lowtide::train {
+namespace {
+
+using core::text;
+
+// PyTorch's exporters leave traces: dynamo's optimizer says so at the node, and TorchScript's has
+// no name of a parameter for the weight that it computed.
+bool folded_by_dynamo(const onnx::FileNode& node) {
+  return node.rewritten_by.find("FuseBatchNorm") != std::string::npos;
+}
+
+bool folded_by_torchscript(const onnx::FileNode& node) {
+  return (node.type == "Conv" || node.type == "ConvTranspose") && node.inputs.size() > 1 &&
+         node.inputs[1].starts_with("onnx::" + node.type);
+}
+
+}  // namespace
+
+std::vector<std::string> export_notes(const onnx::ModelFile& file,
+                                      const passes::Training& training) {
+  std::vector<std::string> notes;
+  const auto note_folded = [&](bool (*folded)(const onnx::FileNode&), const char* remedy) {
+    const auto count = std::count_if(file.graph.nodes.begin(), file.graph.nodes.end(), folded);
+    if (count == 0) return;
+    notes.push_back(
+        text("the exporter folded {} batch normalisation{} into convolutions, so training goes on "
+             "without; to keep them, export with {}",
+             count, count == 1 ? "" : "s", remedy));
+  };
+  note_folded(folded_by_dynamo, "optimize=False");
+  note_folded(folded_by_torchscript, "training=TrainingMode.PRESERVE");
+  if (training.dropouts > 0) {
+    notes.push_back(text("dropout acts in {} place{} while training", training.dropouts,
+                         training.dropouts == 1 ? "" : "s"));
+  }
+  return notes;
+}
+
+}  // namespace lowtide::train
