@@ -6,9 +6,9 @@
 
 namespace lowtide::kernels {
 
-// y = op(a) op(b) + bias, or that added to y, for every matrix of a batch, float32, row-major. Batch
-// dimensions of both sides have the same number and broadcast where one of them is 1. No size may
-// be 0.
+// y = op(a) op(b) + bias, or that added to y, for every matrix of a batch, float32, row-major.
+// Batch dimensions of both sides have the same number and broadcast where one of them is 1. No size
+// may be 0.
 struct MatmulShape {
   std::vector<std::int64_t> batch_a;
   std::vector<std::int64_t> batch_b;
