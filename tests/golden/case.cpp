@@ -218,10 +218,12 @@ std::vector<std::string> case_names() {
           "a4_resnet_bn_dynamo",
           "a5_mobilenet",
           "a6_densenet",
+          "a7_gpt2",
           "a8_bert",
           "a9_vit",
           "a10_regression",
           "a11_groupnorm_accumulate",
+          "a12_unet",
           "a13_merged_initializers"};
 }
 

@@ -155,8 +155,8 @@ def write_case(name, make, exporter, x, label):
         warnings.simplefilter("ignore")
         exporters.EXPORTERS[exporter].export(module, (x,), str(path), ["input"], outputs)
     strip(path)
-    torch.manual_seed(0)
-    module = make().eval()
+    # Tracing in training mode has moved the running statistics, in the file as well.
+    module.eval()
     with torch.no_grad():
         logits = module(x)
         if not folds:

@@ -10,8 +10,9 @@ namespace lowtide::kernels {
 // Floats of scratch for any number of threads up to the pool's size.
 std::int64_t matmul_scratch(const MatmulShape& shape);
 
-// y = op(a) op(b) + bias, or more of y, as `shape` says; `bias` is null without one. Each element is summed in the
-// same order for any number of threads: 256 products at a time, in registers, then over these sums.
+// y = op(a) op(b) + bias, or more of y, as `shape` says; `bias` is null without one. Each element
+// is summed in the same order for any number of threads: 256 products at a time, in registers, then
+// over these sums.
 void matmul(const MatmulShape& shape,
             const float* a,
             const float* b,
