@@ -60,6 +60,42 @@ inline Bytes scratch_bytes(std::int64_t doubles, std::int64_t arrays, std::int64
                    static_cast<std::int64_t>(sizeof(float)));
 }
 
+// How many elements a channel's statistics are of; an empty batch must not divide by zero.
+inline double elements_averaged(const core::TensorType& x) {
+  return static_cast<double>(std::max<std::int64_t>(per_channel(x.shape), 1));
+}
+
+// ---- What kernels whose first input is rows of channels say of themselves
+
+template <class A>
+bool channel_rows_first(const A&, const graph::Signature& types) {
+  return has_channel_rows(types.in[0]);
+}
+
+template <class A, int kArrays>
+Bytes scratch_arrays(const A&, const graph::Signature& types) {
+  return scratch_bytes(0, kArrays, types.in[0].shape[1]);
+}
+
+// Two totals for each channel, the kernel's own scratch, and some arrays.
+template <class A, int kArrays>
+Bytes scratch_sums(const A&, const graph::Signature& types) {
+  const kernels::ChannelRows rows = channel_rows(types.in[0].shape);
+  return scratch_bytes(2 * rows.channels + kernels::channel_sums_scratch(rows), kArrays,
+                       rows.channels);
+}
+
+// Outputs 0 and 1, the gradients of scale and bias, from the sums of g (x - mean) and of g.
+inline void write_parameter_gradients(const kernels::ChannelSums& sums,
+                                      const float* inverse_deviation,
+                                      std::int64_t channels,
+                                      const graph::Run& run) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    run.output<float>(0)[c] = static_cast<float>(sums.second[c] * double{inverse_deviation[c]});
+    run.output<float>(1)[c] = static_cast<float>(sums.first[c]);
+  }
+}
+
 // Calls f(channel, offset) for each element, in any layout.
 template <class F>
 void for_each_of_channels(const core::TensorType& x, F&& f) {

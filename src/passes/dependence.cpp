@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
 
 namespace lowtide::passes {
 
@@ -10,6 +9,12 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
+
+bool read_only_by(const Graph& graph, const Readers& readers, ValueId id, std::size_t count) {
+  const std::vector<ValueId>& outputs = graph.outputs();
+  return readers[id].size() == count &&
+         std::find(outputs.begin(), outputs.end(), id) == outputs.end();
+}
 
 bool depends_on_state(const Graph& graph, ValueId id) {
   std::set<ValueId> seen;

@@ -9,6 +9,8 @@
 #include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/binary/binary.h"
 #include "ops/unary/unary.h"
+#include "passes/dependence.h"
+#include "passes/fuse/numbers.h"
 
 namespace lowtide::passes {
 namespace {
@@ -49,14 +51,11 @@ class Finder {
  private:
   // Whether that op computes the value, and only one node reads it.
   [[nodiscard]] bool is_lone(ValueId value, const graph::OpDef& op) const {
-    const NodeId producer = graph_.value(value).producer;
-    const auto& outputs = graph_.outputs();
-    return producer.valid() && graph_.node(producer).op == &op && readers_[value].size() == 1 &&
-           std::find(outputs.begin(), outputs.end(), value) == outputs.end();
+    return made_by(graph_, value, op) && read_only_by(graph_, readers_, value);
   }
 
   [[nodiscard]] std::optional<Fusion> find_in_sum(ValueId sum) const {
-    const std::vector<ValueId>& terms = graph_.node(graph_.value(sum).producer).inputs;
+    const std::vector<ValueId>& terms = producer(graph_, sum)->inputs;
     if (terms[0] == terms[1] || graph_.type(terms[0]) != graph_.type(terms[1]) ||
         !ops::can_add_to_batch_norm(graph_.type(sum))) {
       return std::nullopt;
@@ -70,7 +69,7 @@ class Finder {
   }
 
   const Graph& graph_;
-  core::IdVector<ValueId, std::vector<NodeId>> readers_;
+  Readers readers_;
 };
 
 // Emits the fused nodes while the graph is rewritten: those taken over leave their inputs here.

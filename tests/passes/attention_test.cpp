@@ -24,6 +24,7 @@
 #include "ops/unary/unary.h"
 #include "ops/where/where.h"
 #include "passes/linear_head.h"
+#include "support/nodes.h"
 #include "support/tensors.h"
 
 namespace lowtide::passes {
@@ -36,6 +37,7 @@ using graph::GraphBuilder;
 using graph::NodeId;
 using graph::Role;
 using graph::ValueId;
+using support::count;
 using support::elements;
 using support::tensor;
 using support::wave;
@@ -68,14 +70,6 @@ std::vector<float> run(const Net& net) {
   const auto values = graph::interpret(
       net.graph, {{net.x, tensor(shape, wave<float>(shape.elements()))}}, {}, {.seed = 3});
   return elements<float>(values.at(net.graph.outputs()[0]));
-}
-
-std::int64_t count(const Graph& graph, const graph::OpDef& op) {
-  std::int64_t result = 0;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    if (graph.node(NodeId(i)).op == &op) ++result;
-  }
-  return result;
 }
 
 // Fuses and expects one attention and `others` more nodes that move bytes or compute.

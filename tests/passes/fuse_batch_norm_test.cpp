@@ -2,15 +2,17 @@
 #include "passes/fuse_batch_norm.h"
 
 #include <algorithm>
-#include <string>
 
 #include <gtest/gtest.h>
 
 #include "graph/evaluate.h"
 #include "ops/batch_norm/batch_norm.h"
+#include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/binary/binary.h"
 #include "ops/layout/layout.h"
 #include "ops/unary/unary.h"
+#include "ops/update/update.h"
+#include "support/nodes.h"
 #include "support/tensors.h"
 
 namespace lowtide::passes {
@@ -23,6 +25,7 @@ using graph::GraphBuilder;
 using graph::NodeId;
 using graph::Role;
 using graph::ValueId;
+using support::count;
 using support::elements;
 using support::tensor;
 using support::wave;
@@ -62,14 +65,6 @@ struct Net {
   ValueId residual;
 };
 
-int count(const Graph& graph, const std::string& op) {
-  int found = 0;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    if (graph.node(NodeId(i)).op->name() == op) ++found;
-  }
-  return found;
-}
-
 // Fuses and checks that the output is the same up to rounding; returns the new graph.
 Graph fused(Net& net, ValueId output) {
   net.graph.outputs() = {output};
@@ -93,9 +88,9 @@ TEST(FuseBatchNorm, TakesAnActivation) {
     Net net(5);
     GraphBuilder b(net.graph);
     const Graph graph = fused(net, activate(b, net.normed));
-    EXPECT_EQ(count(graph, "BatchNormActivate"), 1);
-    EXPECT_EQ(count(graph, "BatchNormApply"), 0);
-    EXPECT_EQ(count(graph, "MovingAverage"), 2);
+    EXPECT_EQ(count(graph, ops::batch_norm_activate_op()), 1);
+    EXPECT_EQ(count(graph, ops::batch_norm_apply_op()), 0);
+    EXPECT_EQ(count(graph, ops::moving_average_op()), 2);
   }
 }
 
@@ -106,8 +101,8 @@ TEST(FuseBatchNorm, TakesASumOnEitherSideAndItsRelu) {
     const ValueId sum =
         first ? ops::add(b, net.normed, net.residual) : ops::add(b, net.residual, net.normed);
     const Graph graph = fused(net, ops::relu(b, sum));
-    EXPECT_EQ(count(graph, "BatchNormAddRelu"), 1);
-    EXPECT_EQ(count(graph, "Add"), 0);
+    EXPECT_EQ(count(graph, ops::batch_norm_add_relu_op()), 1);
+    EXPECT_EQ(count(graph, ops::binary_op(ops::BinaryKind::kAdd)), 0);
   }
 }
 
@@ -115,20 +110,21 @@ TEST(FuseBatchNorm, LeavesASumThatFillsNoWholeBytes) {
   Net net(6);
   GraphBuilder b(net.graph);
   const Graph graph = fused(net, ops::relu(b, ops::add(b, net.normed, net.residual)));
-  EXPECT_EQ(count(graph, "BatchNormApply"), 1);
-  EXPECT_EQ(count(graph, "Relu"), 1);
+  EXPECT_EQ(count(graph, ops::batch_norm_apply_op()), 1);
+  EXPECT_EQ(count(graph, ops::unary_op(ops::UnaryKind::kRelu)), 1);
 }
 
 TEST(FuseBatchNorm, LeavesWhatOthersReadToo) {
   Net net(8);
   GraphBuilder b(net.graph);
   const ValueId both = ops::add(b, ops::relu(b, net.normed), net.normed);
-  EXPECT_EQ(count(fused(net, both), "BatchNormApply"), 1);
+  EXPECT_EQ(count(fused(net, both), ops::batch_norm_apply_op()), 1);
 
   Net summed(8);
   GraphBuilder c(summed.graph);
   const ValueId sum = ops::add(c, summed.normed, summed.residual);
-  EXPECT_EQ(count(fused(summed, ops::mul(c, ops::relu(c, sum), sum)), "BatchNormApply"), 1);
+  EXPECT_EQ(count(fused(summed, ops::mul(c, ops::relu(c, sum), sum)), ops::batch_norm_apply_op()),
+            1);
 }
 
 TEST(FuseBatchNorm, LeavesOutputsOfTheGraph) {
@@ -136,7 +132,7 @@ TEST(FuseBatchNorm, LeavesOutputsOfTheGraph) {
   GraphBuilder b(net.graph);
   const ValueId y = ops::relu(b, net.normed);
   net.graph.outputs() = {net.normed, y};
-  EXPECT_EQ(count(fuse_batch_norm(net.graph).graph, "BatchNormApply"), 1);
+  EXPECT_EQ(count(fuse_batch_norm(net.graph).graph, ops::batch_norm_apply_op()), 1);
 }
 
 TEST(FuseBatchNorm, LeavesAResidualOfAnotherShape) {
@@ -144,7 +140,7 @@ TEST(FuseBatchNorm, LeavesAResidualOfAnotherShape) {
   GraphBuilder b(net.graph);
   const ValueId row = b.constant(Shape{1, 8, 1, 1}, std::vector<float>(8, 0.5F), "row");
   const Graph graph = fused(net, ops::relu(b, ops::add(b, net.normed, row)));
-  EXPECT_EQ(count(graph, "BatchNormApply"), 1);
+  EXPECT_EQ(count(graph, ops::batch_norm_apply_op()), 1);
 }
 
 }  // namespace

@@ -9,28 +9,6 @@ namespace {
 
 using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
 
-// How many elements statistics are of; an empty batch must not divide by zero.
-double count_of(const TensorType& x) {
-  return static_cast<double>(std::max<std::int64_t>(per_channel(x.shape), 1));
-}
-
-template <class A>
-bool channel_rows_first(const A&, const Signature& types) {
-  return has_channel_rows(types.in[0]);
-}
-
-template <class A, int kArrays>
-Bytes scratch_arrays(const A&, const Signature& types) {
-  return scratch_bytes(0, kArrays, types.in[0].shape[1]);
-}
-
-// Two totals for each channel, the kernel's own scratch, and one array.
-template <class A>
-Bytes scratch_sums(const A&, const Signature& types) {
-  const kernels::ChannelRows rows = channel_rows(types.in[0].shape);
-  return scratch_bytes(2 * rows.channels + kernels::channel_sums_scratch(rows), 1, rows.channels);
-}
-
 // ---- Fast kernels
 
 void run_norm(const BatchNorm& a, const Signature& types, const Run& run) {
@@ -58,7 +36,7 @@ void run_statistics(const BatchStatistics& a, const Signature& types, const Run&
   const float* const shift =
       scratch.by_channel(rows.channels, [&](auto c) { return empty ? 0.0F : x[c]; });
   kernels::channel_moments(x, shift, rows, sums, partial);
-  const double n = count_of(types.in[0]);
+  const double n = elements_averaged(types.in[0]);
   for (std::int64_t c = 0; c < rows.channels; ++c) {
     const double moved = sums.first[c] / n;
     // The variance first: std::max then keeps a NaN.
@@ -86,17 +64,13 @@ void run_apply(const BatchNormApply&, const Signature& types, const Run& run) {
 void run_reduce(const BatchNormReduce&, const Signature& types, const Run& run) {
   const kernels::ChannelRows rows = channel_rows(types.in[0].shape);
   const auto* const mean = run.input<float>(2);
-  const auto* const inverse = run.input<float>(3);
   ScratchCursor scratch(run.scratch);
   const kernels::ChannelSums sums{scratch.doubles(rows.channels), scratch.doubles(rows.channels)};
   double* const partial = scratch.doubles(kernels::channel_sums_scratch(rows));
   const float* const center = scratch.by_channel(rows.channels, [&](auto c) { return mean[c]; });
   kernels::channel_gradient_sums(run.input<float>(0), run.input<float>(1), center, rows, sums,
                                  partial);
-  for (std::int64_t c = 0; c < rows.channels; ++c) {
-    run.output<float>(0)[c] = static_cast<float>(sums.second[c] * double{inverse[c]});
-    run.output<float>(1)[c] = static_cast<float>(sums.first[c]);
-  }
+  write_parameter_gradients(sums, run.input<float>(3), rows.channels, run);
 }
 
 void run_input_gradient(const BatchNormInputGradient& a, const Signature& types, const Run& run) {
@@ -111,7 +85,7 @@ void run_input_gradient(const BatchNormInputGradient& a, const Signature& types,
     kernels::channel_scale(run.input<float>(0), factor, run.output<float>(0), rows);
     return;
   }
-  const double n = count_of(types.in[0]);
+  const double n = elements_averaged(types.in[0]);
   const auto* const mean = run.input<float>(2);
   const auto* const dscale = run.input<float>(5);
   const auto* const dbias = run.input<float>(6);
@@ -169,7 +143,7 @@ void reference_statistics(const BatchStatistics& a, const Signature& types, cons
     using T = typename decltype(tag)::type;
     const auto* const x = run.input<T>(0);
     const auto channels = static_cast<std::size_t>(types.in[0].shape[1]);
-    const double n = count_of(types.in[0]);
+    const double n = elements_averaged(types.in[0]);
     std::vector<double> mean(channels, 0.0);
     std::vector<double> variance(channels, 0.0);
     for_each_of_channels(types.in[0],
@@ -206,7 +180,7 @@ void reference_reduce(const BatchNormReduce&, const Signature& types, const Run&
 void reference_input_gradient(const BatchNormInputGradient& a,
                               const Signature& types,
                               const Run& run) {
-  const double n = count_of(types.in[0]);
+  const double n = elements_averaged(types.in[0]);
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto of_channel = [&](std::size_t input, std::size_t c) {
@@ -241,7 +215,7 @@ std::vector<Kernel<BatchNorm>> batch_norm_kernels() {
 std::vector<Kernel<BatchStatistics>> batch_statistics_kernels() {
   return {{.name = "simd_channels",
            .supports = channel_rows_first,
-           .scratch = scratch_sums,
+           .scratch = scratch_sums<BatchStatistics, 1>,
            .run = run_statistics},
           {.name = "reference", .run = reference_statistics}};
 }
@@ -261,7 +235,7 @@ std::vector<Kernel<BatchNormApply>> batch_norm_apply_kernels() {
 std::vector<Kernel<BatchNormReduce>> batch_norm_reduce_kernels() {
   return {{.name = "simd_channels",
            .supports = channel_rows_first,
-           .scratch = scratch_sums,
+           .scratch = scratch_sums<BatchNormReduce, 1>,
            .run = run_reduce},
           {.name = "reference", .run = reference_reduce}};
 }

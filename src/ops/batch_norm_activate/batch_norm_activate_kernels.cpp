@@ -11,12 +11,8 @@ namespace {
 
 using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
 
-double count_of(const TensorType& x) {
-  return static_cast<double>(std::max<std::int64_t>(per_channel(x.shape), 1));
-}
-
-// A tie between running twice: the same arrays by channel in forward and backward, so that both see
-// the same bits before the activation.
+// The coefficients by channel, made alike in forward and backward, so that both see the same bits
+// before the activation.
 struct Coefficients {
   const float* mean;
   const float* inverse;
@@ -46,24 +42,6 @@ kernels::ChannelActivation activation_of(const Unary& f) {
           .p = {.alpha = static_cast<float>(f.alpha), .beta = static_cast<float>(f.beta)}};
 }
 
-template <class A>
-bool rows_of_channels(const A&, const Signature& types) {
-  return has_channel_rows(types.in[0]);
-}
-
-template <class A, int kArrays>
-Bytes scratch_arrays(const A&, const Signature& types) {
-  return scratch_bytes(0, kArrays, types.in[0].shape[1]);
-}
-
-// Two totals for each channel, the kernel's own scratch, and some arrays.
-template <class A, int kArrays>
-Bytes scratch_sums(const A&, const Signature& types) {
-  const kernels::ChannelRows rows = channel_rows(types.in[0].shape);
-  return scratch_bytes(2 * rows.channels + kernels::channel_sums_scratch(rows), kArrays,
-                       rows.channels);
-}
-
 // ---- Fast kernels
 
 void run_activate(const BatchNormActivate& a, const Signature& types, const Run& run) {
@@ -72,17 +50,6 @@ void run_activate(const BatchNormActivate& a, const Signature& types, const Run&
   const kernels::ChannelAffine affine = Coefficients(run, 1).affine(scratch, rows.channels);
   kernels::channel_affine_activate(run.input<float>(0), affine, activation_of(a.activation),
                                    run.output<float>(0), rows);
-}
-
-// dscale = sum of g (x - mean) times the inverse deviation, dbias = sum of g.
-void write_sums(const kernels::ChannelSums& sums,
-                const float* inverse,
-                std::int64_t channels,
-                const Run& run) {
-  for (std::int64_t c = 0; c < channels; ++c) {
-    run.output<float>(0)[c] = static_cast<float>(sums.second[c] * double{inverse[c]});
-    run.output<float>(1)[c] = static_cast<float>(sums.first[c]);
-  }
 }
 
 void run_activate_reduce(const BatchNormActivateReduce& a, const Signature& types, const Run& run) {
@@ -94,7 +61,7 @@ void run_activate_reduce(const BatchNormActivateReduce& a, const Signature& type
   const kernels::ChannelAffine affine = given.affine(scratch, rows.channels);
   kernels::channel_activation_sums(run.input<float>(0), run.input<float>(1), affine,
                                    activation_of(a.activation), rows, sums, partial);
-  write_sums(sums, given.inverse, rows.channels, run);
+  write_parameter_gradients(sums, given.inverse, rows.channels, run);
 }
 
 void run_activate_input_gradient(const BatchNormActivateInputGradient& a,
@@ -104,7 +71,7 @@ void run_activate_input_gradient(const BatchNormActivateInputGradient& a,
   ScratchCursor scratch(run.scratch);
   const Coefficients given(run, 2);
   const kernels::ChannelAffine affine = given.affine(scratch, rows.channels);
-  const double n = count_of(types.in[0]);
+  const double n = elements_averaged(types.in[0]);
   const auto* const dscale = run.input<float>(6);
   const auto* const dbias = run.input<float>(7);
   const float* const slope = scratch.by_channel(rows.channels, [&](auto c) {
@@ -137,7 +104,7 @@ void run_masked_reduce(const BatchNormMaskedReduce&, const Signature& types, con
   kernels::channel_masked_sums(run.input<float>(0), run.input<float>(4), more,
                                run.input<std::uint8_t>(1), center, run.output<float>(2), rows, sums,
                                partial);
-  write_sums(sums, run.input<float>(3), rows.channels, run);
+  write_parameter_gradients(sums, run.input<float>(3), rows.channels, run);
 }
 
 // ---- Reference kernels
@@ -199,7 +166,7 @@ void reference_activate_reduce(const BatchNormActivateReduce& a,
 void reference_activate_input_gradient(const BatchNormActivateInputGradient& a,
                                        const Signature& types,
                                        const Run& run) {
-  const double n = count_of(types.in[0]);
+  const double n = elements_averaged(types.in[0]);
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const ReferenceNorm<T> norm{run, 2};
@@ -255,9 +222,11 @@ template <class A, int kSums, int kArrays>
 std::vector<Kernel<A>> kernels_of(RunFn<A> fast, RunFn<A> reference) {
   constexpr ScratchFn<A> kScratch = kSums != 0 ? ScratchFn<A>(scratch_sums<A, kArrays>)
                                                : ScratchFn<A>(scratch_arrays<A, kArrays>);
-  return {
-      {.name = "simd_channels", .supports = rows_of_channels<A>, .scratch = kScratch, .run = fast},
-      {.name = "reference", .run = reference}};
+  return {{.name = "simd_channels",
+           .supports = channel_rows_first<A>,
+           .scratch = kScratch,
+           .run = fast},
+          {.name = "reference", .run = reference}};
 }
 
 }  // namespace

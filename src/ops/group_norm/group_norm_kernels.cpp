@@ -39,11 +39,6 @@ struct Groups {
   std::int64_t positions;
 };
 
-template <class A>
-bool channel_rows_first(const A&, const Signature& types) {
-  return has_channel_rows(types.in[0]);
-}
-
 // ---- Fast kernels
 
 constexpr std::int64_t kArrays = 4;

@@ -22,7 +22,6 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 using ops::Attention;
-using Readers = core::IdVector<ValueId, std::vector<NodeId>>;
 
 // Attention on heads as they are, and where its result goes.
 struct Fused {
@@ -118,9 +117,7 @@ NodeId result_node(const Graph& graph, const Readers& readers, NodeId at, Attent
   const HeadView heads = view_of_heads(graph, y, false);
   a.shape = type.shape;
   a.y_at = strides_of(heads);
-  const bool is_output =
-      std::find(graph.outputs().begin(), graph.outputs().end(), y) != graph.outputs().end();
-  if (is_output || readers[y].size() != 1 || type.shape.rank() != 4) return at;
+  if (!read_only_by(graph, readers, y) || type.shape.rank() != 4) return at;
   const Node& reader = graph.node(readers[y][0]);
   if (reader.op != &ops::transpose_op()) return at;
   const std::vector<std::size_t>& perm = reader.attrs.as<ops::Transpose>().perm;

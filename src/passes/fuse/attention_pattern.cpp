@@ -21,7 +21,6 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-using Readers = core::IdVector<ValueId, std::vector<NodeId>>;
 
 // What hides a score for good: beside any other score of its row its exponential is zero.
 constexpr double kHidden = -1e30;
@@ -70,9 +69,7 @@ class Finder {
   }
 
   [[nodiscard]] bool only_reader(ValueId id, std::size_t count = 1) const {
-    const auto& outputs = graph_.outputs();
-    return readers_[id].size() == count &&
-           std::find(outputs.begin(), outputs.end(), id) == outputs.end();
+    return read_only_by(graph_, readers_, id, count);
   }
 
   // Through a dropout, and through what replaces the NaN of a row that sees nothing by zero, to the

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "graph/graph.h"
 #include "ops/dropout/dropout.h"
+#include "passes/dependence.h"
 
 namespace lowtide::passes {
 
@@ -27,9 +27,8 @@ struct AttentionPattern {
 
 // The pattern that ends in the node, a product of weights and values; nothing where it is no such
 // pattern, where something else reads what lies inside, or where the mask is learned.
-std::optional<AttentionPattern> find_attention(
-    const graph::Graph& graph,
-    const core::IdVector<graph::ValueId, std::vector<graph::NodeId>>& readers,
-    graph::NodeId product);
+std::optional<AttentionPattern> find_attention(const graph::Graph& graph,
+                                               const Readers& readers,
+                                               graph::NodeId product);
 
 }  // namespace lowtide::passes

@@ -1,6 +1,5 @@
 #include "passes/fuse/bias.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "ops/binary/binary.h"
@@ -32,12 +31,7 @@ const Node* bare_product(const Graph& graph, ValueId id) {
 }  // namespace
 
 void fuse_biases(Graph& graph) {
-  const auto readers = graph::readers(graph);
-  const std::vector<ValueId>& outputs = graph.outputs();
-  const auto read_once = [&](ValueId id) {
-    return readers[id].size() == 1 &&
-           std::find(outputs.begin(), outputs.end(), id) == outputs.end();
-  };
+  const Readers readers = graph::readers(graph);
   bool any = false;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     Node& sum = graph.node(NodeId(i));
@@ -45,7 +39,7 @@ void fuse_biases(Graph& graph) {
     for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
       const Node* const product = bare_product(graph, sum.inputs[side]);
       const ValueId bias = sum.inputs[1 - side];
-      if (product == nullptr || !read_once(sum.inputs[side])) continue;
+      if (product == nullptr || !read_only_by(graph, readers, sum.inputs[side])) continue;
       const core::Shape& shape = graph.type(sum.inputs[side]).shape;
       if (!is_row(graph, bias, shape[shape.rank() - 1])) continue;
       ops::MatMul attributes = product->attrs.as<ops::MatMul>();
