@@ -65,6 +65,58 @@ struct Step {
   BufferId scratch;        // invalid where the kernel needs none
 };
 
+// A stretch of the spill file: the home of a persistent value between steps, or the place of a
+// transient one while it is out of memory.
+struct SlotTag;
+using SlotId = core::Id<SlotTag>;
+struct Slot {
+  ValueId value;  // the first one in it
+  Bytes offset;   // from the file's start
+  Bytes size;     // both multiples of kSlotAlignment
+};
+
+inline constexpr Bytes kSlotAlignment{4096};
+
+// By ValueId, the offset in the spill file of the persistent values that live there between steps,
+// and kInArena for all others. Empty where none does.
+using FileOffsets = core::IdVector<ValueId, Bytes>;
+inline constexpr Bytes kInArena{-1};
+
+inline bool in_file(const FileOffsets& offsets, ValueId id) {
+  return offsets.contains(id) && offsets[id] != kInArena;
+}
+
+enum class Direction : std::uint8_t { kStore, kFetch };
+
+// A copy between a buffer and a slot that goes on while steps run. Before step i, in this order:
+// transfers that began earlier and finish at i are waited for; stores that start at i begin; those
+// of them that finish at i are waited for; fetches that start at i begin; those that finish at i
+// are waited for. Those of one direction begin in the plan's order, and one after another is
+// through. A buffer is in use while steps run between a transfer's start and its finish.
+struct Transfer {
+  Direction direction = Direction::kStore;
+  ValueId value;  // whose bytes move; not a view
+  Place place;    // at a multiple of kTransferAlignment in the arena
+  SlotId slot;
+  std::int32_t start = 0;   // begins before this step
+  std::int32_t finish = 0;  // is through before this step; steps.size(): before the program ends
+};
+
+inline constexpr Bytes kTransferAlignment{512};
+
+// Bytes a second that transfers reach, each direction by itself.
+struct SpillRates {
+  double store = 0;
+  double fetch = 0;
+};
+
+// What planning knows of the spill file.
+struct SpillTier {
+  SpillRates rates;
+  Bytes limit;                // the file is never larger
+  Bytes smallest{64 * 1024};  // tensors below stay: a transfer of them is mostly overhead
+};
+
 // The named policies. All lossless; later ones join here.
 enum class Policy : std::uint8_t {
   kLowtide,  // the least time that fits, over the planner's candidates
@@ -83,11 +135,20 @@ struct Plan {
   Bytes peak_live_bytes;  // most bytes in use at one step, persistent ones included: the lower
                           // bound of arena_bytes; their difference is fragmentation
   std::int32_t peak_step = 0;
-  double predicted_seconds = 0;    // sum over the steps
+  double predicted_seconds = 0;    // sum over the steps, and what they wait for transfers
   double lower_bound_seconds = 0;  // no plan of this graph can be faster: every node once
   int kept = 0;                    // forward values that stay from the forward to the backward pass
   int recomputed = 0;              // steps that are recomputations
+
+  std::vector<Transfer> transfers;  // by start
+  core::IdVector<SlotId, Slot> slots;
+  Bytes spill_bytes;         // end of the highest slot, those of persistent values included
+  SpillRates rates;          // that the prediction is made with
+  double stall_seconds = 0;  // of the prediction: steps wait for transfers
 };
+
+// Bytes that a step moves in one direction.
+Bytes traffic(const graph::Graph& graph, const Plan& plan, Direction direction);
 
 // A tensor that is in memory at the peak, for messages.
 struct Resident {
@@ -120,11 +181,14 @@ std::variant<Plan, Infeasible> make(const Request& request);
 // steps on byte ranges and checks that each read finds the right version of its value whole, that
 // nothing in use is overwritten, that sharing is what the ops' cards allow, that state changes once
 // and recomputation only repeats what may be repeated, that sizes, alignment, the persistent area
-// and arena_bytes hold.
+// and arena_bytes hold; that transfers carry the value they name, that nothing touches their bytes
+// while they are under way, and that every value whose home is the file is back there at the end.
+// `persistent_offsets` is not asked for values that `file_offsets` places.
 std::vector<std::string> check(const graph::Graph& graph,
                                const Costs& costs,
                                const core::IdVector<ValueId, Bytes>& persistent_offsets,
-                               const Plan& plan);
+                               const Plan& plan,
+                               const FileOffsets& file_offsets = {});
 
 // Stable text for people and golden tests; JSON for `plan -o`.
 std::string to_text(const graph::Graph& graph, const Plan& plan);

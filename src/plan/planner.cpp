@@ -5,38 +5,19 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "plan/assemble.h"
 
 namespace lowtide::plan {
 
 namespace {
 
-using graph::Node;
-using graph::Phase;
+// Candidates that are tried with spilling, spread over the front; and the sizes that each is
+// squeezed to. The work grows with the product.
+constexpr std::size_t kBases = 8;
+constexpr std::int64_t kSizes = 24;
 
-std::vector<Item> items(const Schedule& schedule) {
-  std::vector<Item> result;
-  result.reserve(schedule.buffers.size());
-  for (const TransientBuffer& buffer : schedule.buffers) result.push_back(buffer.item);
-  return result;
-}
-
-// Forward values computed once and still read after the forward pass.
-int count_kept(const Model& model, const Schedule& schedule) {
-  std::int32_t end_of_forward = -1;
-  for (std::size_t i = 0; i < schedule.sequence.size(); ++i) {
-    const Execution& execution = schedule.sequence[i];
-    const Phase phase = model.graph.node(execution.node).phase;
-    if (!execution.again && (phase == Phase::kForward || phase == Phase::kLoss)) {
-      end_of_forward = static_cast<std::int32_t>(i);
-    }
-  }
-  return static_cast<int>(
-      std::count_if(schedule.copies.begin(), schedule.copies.end(), [&](const Copy& copy) {
-        const ValueFacts& facts = model.values[copy.value];
-        return facts.producer.valid() && facts.base == copy.value &&
-               copy.written <= end_of_forward && copy.last_read > end_of_forward;
-      }));
-}
+// Of an arena that nothing fits.
+constexpr Bytes kNever{std::int64_t{1} << 60U};
 
 // What lies in a buffer, for people.
 std::string resident_name(const Model& model, const Plan& plan, BufferId id) {
@@ -67,124 +48,135 @@ Policy parse_policy(std::string_view text) {
 
 Planner::Planner(const graph::Graph& graph,
                  const Costs& costs,
+                 std::vector<Homes> homes,
+                 Policy policy,
+                 const std::optional<SpillTier>& tier)
+    : model_(read_model(graph, costs)),
+      droppable_(model_),
+      homes_(std::move(homes)),
+      policy_(policy),
+      tier_(tier),
+      candidates_(search(model_, droppable_, policy)),
+      choices_(homes_.size()) {}
+
+Planner::Planner(const graph::Graph& graph,
+                 const Costs& costs,
                  const core::IdVector<ValueId, Bytes>& persistent_offsets,
                  Bytes persistent_bytes,
                  Policy policy)
-    : model_(read_model(graph, costs)),
-      droppable_(model_),
-      persistent_offsets_(persistent_offsets),
-      persistent_bytes_(persistent_bytes.rounded_up(kAlignment)),
-      policy_(policy),
-      candidates_(search(model_, droppable_, policy)),
-      arenas_(candidates_.size()) {}
+    : Planner(graph,
+              costs,
+              std::vector<Homes>{{.offsets = persistent_offsets, .arena_bytes = persistent_bytes}},
+              policy) {}
 
 Schedule Planner::schedule(std::size_t candidate) const {
   return make_schedule(model_, make_sequence(model_, droppable_, candidates_[candidate].fates));
 }
 
-Bytes Planner::arena(std::size_t candidate) {
-  std::optional<Bytes>& known = arenas_[candidate];
-  if (!known) known = persistent_bytes_ + pack(items(schedule(candidate))).height;
+Schedule Planner::schedule(const Choice& choice, const Homes& homes) const {
+  Schedule kept = schedule(choice.candidate);
+  if (!choice.limit) return kept;
+  Spiller spiller(model_, kept, homes.file_offsets, *tier_);
+  spiller.fit(*choice.limit, choice.overlap);
+  return spiller.schedule();
+}
+
+Bytes Planner::base(const Homes& homes) const {
+  return homes.arena_bytes.rounded_up(tier_ ? kTransferAlignment : kAlignment);
+}
+
+Planner::Choices& Planner::choices(std::size_t homes) {
+  std::optional<Choices>& known = choices_[homes];
+  if (known) return *known;
+  Choices all;
+  if (homes_[homes].file_bytes == Bytes(0)) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      all.push_back(
+          {.candidate = i, .seconds = candidates_[i].seconds, .peak = candidates_[i].peak});
+    }
+  }
+  if (tier_) add_spilled(homes_[homes], all);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
+  known = std::move(all);
   return *known;
 }
 
-std::size_t Planner::smallest_candidate() {
-  std::vector<std::size_t> by_peak(candidates_.size());
-  for (std::size_t i = 0; i < by_peak.size(); ++i) by_peak[i] = i;
-  std::stable_sort(by_peak.begin(), by_peak.end(), [&](std::size_t a, std::size_t b) {
-    return candidates_[a].peak < candidates_[b].peak;
-  });
-  std::size_t smallest = by_peak.front();
-  for (const std::size_t i : by_peak) {
-    if (persistent_bytes_ + candidates_[i].peak >= arena(smallest)) break;
-    if (arena(i) < arena(smallest)) smallest = i;
-  }
-  return smallest;
-}
-
-Bytes Planner::smallest_arena() { return arena(smallest_candidate()); }
-
-std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes) {
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (persistent_bytes_ + candidates_[i].peak > arena_bytes) continue;
-    if (arena(i) <= arena_bytes) return plan(i);
-  }
-  return infeasible();
-}
-
-std::vector<BufferId> Planner::add_buffers(const Schedule& schedule, Plan& plan) const {
-  const auto end = std::max(static_cast<std::int32_t>(schedule.sequence.size()) - 1, 0);
-  for (const ValueId id : model_.persistent) {
-    plan.buffers.push_back({.kind = BufferKind::kPersistent,
-                            .value = id,
-                            .size = model_.values[id].bytes,
-                            .offset = persistent_offsets_[id],
-                            .first = 0,
-                            .last = end});
-  }
-  const Packing packing = pack(items(schedule));
-  std::vector<BufferId> ids;
-  for (std::size_t i = 0; i < schedule.buffers.size(); ++i) {
-    const TransientBuffer& buffer = schedule.buffers[i];
-    ids.push_back(plan.buffers.push_back(
-        {.kind = buffer.value.valid() ? BufferKind::kTransient : BufferKind::kScratch,
-         .value = buffer.value,
-         .size = buffer.item.size,
-         .offset = persistent_bytes_ + packing.offsets[i],
-         .first = buffer.item.first,
-         .last = buffer.item.last}));
-  }
-  plan.arena_bytes = persistent_bytes_ + packing.height;
-  return ids;
-}
-
-void Planner::add_steps(const Schedule& schedule,
-                        const std::vector<BufferId>& ids,
-                        Plan& plan) const {
-  core::IdVector<ValueId, BufferId> home(model_.values.size());
-  for (std::size_t i = 0; i < model_.persistent.size(); ++i) {
-    home[model_.persistent[i]] = BufferId(i);
-  }
-  std::size_t operand = 0;
-  const auto place = [&](ValueId id) {
-    const std::int32_t copy = schedule.operands[operand++];
-    if (copy == Schedule::kPersistent) return Place{home[model_.values[id].home], Bytes(0)};
-    const auto buffer =
-        static_cast<std::size_t>(schedule.copies[static_cast<std::size_t>(copy)].buffer);
-    return Place{ids[buffer], Bytes(0)};
-  };
-  for (std::size_t i = 0; i < schedule.sequence.size(); ++i) {
-    const Execution& execution = schedule.sequence[i];
-    const Node& node = model_.graph.node(execution.node);
-    Step step{.node = execution.node, .again = execution.again, .in = {}, .out = {}, .scratch = {}};
-    for (const ValueId id : node.inputs) step.in.push_back(place(id));
-    for (const ValueId id : node.outputs) step.out.push_back(place(id));
-    if (schedule.scratch[i] != Schedule::kNone) {
-      step.scratch = ids[static_cast<std::size_t>(schedule.scratch[i])];
+// A ladder of sizes for some of the candidates, and the least size of each whatever the rates are.
+void Planner::add_spilled(const Homes& homes, Choices& choices) const {
+  const std::size_t bases = std::min(kBases, candidates_.size());
+  for (std::size_t b = 0; b < bases; ++b) {
+    const std::size_t candidate = bases == 1 ? 0 : b * (candidates_.size() - 1) / (bases - 1);
+    Spiller spiller(model_, schedule(candidate), homes.file_offsets, *tier_);
+    if (spiller.idle()) continue;
+    const auto add = [&](Bytes limit, Overlap overlap) {
+      const Spiller::Result result = spiller.fit(limit, overlap);
+      choices.push_back({.candidate = candidate,
+                         .seconds = result.seconds,
+                         .peak = result.peak,
+                         .limit = limit,
+                         .overlap = overlap});
+    };
+    add(spiller.least(), Overlap::kNone);
+    const Bytes range = spiller.most() - spiller.least();
+    for (std::int64_t i = 0; i < kSizes; ++i) {
+      add(spiller.least() + Bytes(range.count() / kSizes * i), Overlap::kFull);
     }
-    plan.recomputed += execution.again ? 1 : 0;
-    plan.steps.push_back(std::move(step));
   }
 }
 
-Plan Planner::plan(std::size_t candidate) {
-  const Schedule chosen = schedule(candidate);
-  Plan plan;
+Bytes Planner::arena(Choice& choice, const Homes& homes) {
+  if (choice.arena) return *choice.arena;
+  const Schedule chosen = schedule(choice, homes);
+  const bool file_fits = !tier_ || homes.file_bytes + packed_slots(chosen) <= tier_->limit;
+  choice.arena = file_fits ? base(homes) + packed_height(chosen) : kNever;
+  return *choice.arena;
+}
+
+// Of those that do not depend on rates, which are another in every process.
+Planner::Choice& Planner::smallest_choice(std::size_t homes) {
+  std::vector<Choice*> by_peak;
+  for (Choice& choice : choices(homes)) {
+    if (!choice.limit || choice.overlap == Overlap::kNone) by_peak.push_back(&choice);
+  }
+  LT_CHECK(!by_peak.empty(), "there is always a candidate");
+  std::stable_sort(by_peak.begin(), by_peak.end(), [](const Choice* a, const Choice* b) {
+    return a->peak != b->peak ? a->peak < b->peak : a->candidate < b->candidate;
+  });
+  Choice* smallest = by_peak.front();
+  for (Choice* const choice : by_peak) {
+    if (base(homes_[homes]) + choice->peak >= arena(*smallest, homes_[homes])) break;
+    if (arena(*choice, homes_[homes]) < arena(*smallest, homes_[homes])) smallest = choice;
+  }
+  return *smallest;
+}
+
+Bytes Planner::smallest_arena(std::size_t homes) {
+  return arena(smallest_choice(homes), homes_[homes]);
+}
+
+std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes, std::size_t homes) {
+  const Homes& where = homes_[homes];
+  if (tier_ && arena_bytes < smallest_arena(homes)) {
+    return infeasible(smallest_choice(homes), where);
+  }
+  for (Choice& choice : choices(homes)) {
+    if (base(where) + choice.peak > arena_bytes) continue;
+    if (arena(choice, where) <= arena_bytes) return plan(choice, where);
+  }
+  return infeasible(smallest_choice(homes), where);
+}
+
+Plan Planner::plan(const Choice& choice, const Homes& homes) const {
+  Plan plan = assemble(model_, schedule(choice, homes), homes.offsets, homes.file_offsets,
+                       base(homes), homes.file_bytes);
   plan.policy = policy_;
-  add_steps(chosen, add_buffers(chosen, plan), plan);
-  const std::vector<Bytes> live = profile(chosen);
-  const auto peak = std::max_element(live.begin(), live.end());
-  plan.peak_live_bytes = persistent_bytes_ + *peak;
-  plan.peak_step = static_cast<std::int32_t>(peak - live.begin());
-  plan.predicted_seconds = seconds(model_, chosen.sequence);
-  for (const NodeFacts& node : model_.nodes)
-    plan.lower_bound_seconds += node.needed ? node.seconds : 0;
-  plan.kept = count_kept(model_, chosen);
+  if (tier_) plan.rates = tier_->rates;
   return plan;
 }
 
-Infeasible Planner::infeasible() {
-  const Plan smallest = plan(smallest_candidate());
+Infeasible Planner::infeasible(const Choice& choice, const Homes& homes) const {
+  const Plan smallest = plan(choice, homes);
   Infeasible answer{.smallest_arena_bytes = smallest.arena_bytes, .peak_node = {}, .residents = {}};
   if (!smallest.steps.empty()) {
     const Step& step = smallest.steps[static_cast<std::size_t>(smallest.peak_step)];

@@ -2,6 +2,7 @@
 // steps, for callers that want to know the smallest size first.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -11,40 +12,72 @@
 #include "plan/plan.h"
 #include "plan/schedule.h"
 #include "plan/search/search.h"
+#include "plan/spill/spiller.h"
 
 namespace lowtide::plan {
 
-// Searches on construction and packs on demand. The graph must outlive it; everything else is
-// copied. Not for concurrent use.
+// Homes: where persistent values lie between steps. One of several ways; the caller chooses among
+// them, as all programs that share the values must agree.
+struct Homes {
+  core::IdVector<ValueId, Bytes> offsets;  // in the arena
+  Bytes arena_bytes;                       // bytes [0, arena_bytes) are theirs alone
+  FileOffsets file_offsets = {};           // of those that live in the spill file instead
+  Bytes file_bytes = {};                   // likewise, of the file
+};
+
+// Searches on construction, and packs and spills on demand. The graph must outlive it; everything
+// else is copied. Not for concurrent use.
 class Planner {
  public:
+  // With a tier, what lies idle may be moved to the spill file.
+  Planner(const graph::Graph& graph,
+          const Costs& costs,
+          std::vector<Homes> homes,
+          Policy policy,
+          const std::optional<SpillTier>& tier = std::nullopt);
+  // Persistent values have one home each, in the arena.
   Planner(const graph::Graph& graph,
           const Costs& costs,
           const core::IdVector<ValueId, Bytes>& persistent_offsets,
           Bytes persistent_bytes,
           Policy policy);
 
-  // The smallest arena for which make() gives a plan.
-  Bytes smallest_arena();
+  // The smallest arena for which make() gives a plan with these homes. Does not depend on the
+  // tier's rates, and is beyond any machine where the tier's limit is too small.
+  Bytes smallest_arena(std::size_t homes = 0);
   // The fastest candidate that fits.
-  std::variant<Plan, Infeasible> make(Bytes arena);
+  std::variant<Plan, Infeasible> make(Bytes arena, std::size_t homes = 0);
 
  private:
+  // A candidate of the search, spilled or not.
+  struct Choice {
+    std::size_t candidate = 0;
+    double seconds = 0;
+    Bytes peak;                                 // transient
+    std::optional<Bytes> limit = std::nullopt;  // to spill down to
+    Overlap overlap = Overlap::kFull;
+    std::optional<Bytes> arena = std::nullopt;  // that it needs; known once packed
+  };
+
+  using Choices = std::vector<Choice>;  // fastest first
+
   [[nodiscard]] Schedule schedule(std::size_t candidate) const;
-  Bytes arena(std::size_t candidate);  // that the candidate needs
-  std::size_t smallest_candidate();
-  Plan plan(std::size_t candidate);
-  Infeasible infeasible();
-  std::vector<BufferId> add_buffers(const Schedule& schedule, Plan& plan) const;
-  void add_steps(const Schedule& schedule, const std::vector<BufferId>& ids, Plan& plan) const;
+  [[nodiscard]] Schedule schedule(const Choice& choice, const Homes& homes) const;
+  [[nodiscard]] Bytes base(const Homes& homes) const;  // where transient buffers begin
+  Choices& choices(std::size_t homes);
+  void add_spilled(const Homes& homes, Choices& choices) const;
+  Bytes arena(Choice& choice, const Homes& homes);
+  Choice& smallest_choice(std::size_t homes);
+  [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes) const;
+  [[nodiscard]] Infeasible infeasible(const Choice& smallest, const Homes& homes) const;
 
   Model model_;
   Droppable droppable_;
-  core::IdVector<ValueId, Bytes> persistent_offsets_;
-  Bytes persistent_bytes_;
+  std::vector<Homes> homes_;
   Policy policy_;
-  std::vector<Candidate> candidates_;         // fastest first
-  std::vector<std::optional<Bytes>> arenas_;  // of candidates packed so far
+  std::optional<SpillTier> tier_;
+  std::vector<Candidate> candidates_;            // fastest first
+  std::vector<std::optional<Choices>> choices_;  // by homes
 };
 
 }  // namespace lowtide::plan

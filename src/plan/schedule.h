@@ -26,6 +26,22 @@ struct TransientBuffer {
   Item item;
 };
 
+// A stretch of the spill file, in use between two steps.
+struct ScheduledSlot {
+  ValueId value;
+  Item item;
+  Bytes home = kInArena;  // of a persistent value: its offset in the file
+};
+
+struct ScheduledTransfer {
+  Direction direction = Direction::kStore;
+  ValueId value;
+  std::int32_t buffer = 0;
+  std::int32_t slot = 0;
+  std::int32_t start = 0;
+  std::int32_t finish = 0;
+};
+
 struct Schedule {
   Sequence sequence;
   std::vector<Copy> copies;
@@ -34,6 +50,10 @@ struct Schedule {
   // kPersistent where the operand has a fixed place.
   std::vector<std::int32_t> operands;
   std::vector<std::int32_t> scratch;  // by step: a buffer, or kNone
+  // What spilling adds.
+  std::vector<ScheduledTransfer> transfers;  // as Plan::transfers
+  std::vector<ScheduledSlot> slots;
+  double stall_seconds = 0;
 
   static constexpr std::int32_t kPersistent = -1;
   static constexpr std::int32_t kNone = -1;

@@ -59,6 +59,60 @@ core::IdVector<ValueId, int> computations(const Graph& graph, const Plan& plan) 
   return count;
 }
 
+std::string_view name(Direction direction) {
+  return direction == Direction::kStore ? "store" : "fetch";
+}
+
+std::string spill_text(const Graph& graph, const Plan& plan) {
+  if (plan.slots.empty()) return "";
+  std::string result =
+      text("spill: {} slots in {} bytes, {} stored, {} fetched, {} s waited\n", plan.slots.size(),
+           plan.spill_bytes.count(), traffic(graph, plan, Direction::kStore).count(),
+           traffic(graph, plan, Direction::kFetch).count(), plan.stall_seconds);
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[SlotId(i)];
+    result += text("  ${} {} {} {}\n", i, slot.offset.count(), slot.size.count(),
+                   label(graph, slot.value));
+  }
+  result += "transfers: steps what\n";
+  for (const Transfer& transfer : plan.transfers) {
+    result +=
+        text("  {}..{} {} {} ${}\n", transfer.start, transfer.finish, name(transfer.direction),
+             operands({transfer.value}, {transfer.place}), transfer.slot.index());
+  }
+  return result;
+}
+
+Json transfer_json(const Transfer& transfer) {
+  return {{"direction", std::string(name(transfer.direction))},
+          {"value", transfer.value.index()},
+          {"buffer", transfer.place.buffer.index()},
+          {"within", transfer.place.within.count()},
+          {"slot", transfer.slot.index()},
+          {"start", transfer.start},
+          {"finish", transfer.finish}};
+}
+
+Json spill_json(const Graph& graph, const Plan& plan) {
+  Json json = {{"file_bytes", plan.spill_bytes.count()},
+               {"stored_bytes", traffic(graph, plan, Direction::kStore).count()},
+               {"fetched_bytes", traffic(graph, plan, Direction::kFetch).count()},
+               {"store_bytes_per_second", plan.rates.store},
+               {"fetch_bytes_per_second", plan.rates.fetch},
+               {"stall_seconds", plan.stall_seconds}};
+  json["slots"] = Json::array();
+  for (const Slot& slot : plan.slots) {
+    json["slots"].push_back({{"value", slot.value.index()},
+                             {"offset", slot.offset.count()},
+                             {"size", slot.size.count()}});
+  }
+  json["transfers"] = Json::array();
+  for (const Transfer& transfer : plan.transfers) {
+    json["transfers"].push_back(transfer_json(transfer));
+  }
+  return json;
+}
+
 Json places(const std::vector<ValueId>& values, const std::vector<Place>& where) {
   Json list = Json::array();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -114,7 +168,15 @@ std::string to_text(const Graph& graph, const Plan& plan) {
              operands(node.outputs, step.out), node.op->name(), operands(node.inputs, step.in),
              step.scratch.valid() ? text(" scratch @{}", step.scratch.index()) : "", node.name);
   }
-  return result;
+  return result + spill_text(graph, plan);
+}
+
+Bytes traffic(const Graph& graph, const Plan& plan, Direction direction) {
+  Bytes sum;
+  for (const Transfer& transfer : plan.transfers) {
+    if (transfer.direction == direction) sum += graph.type(transfer.value).bytes();
+  }
+  return sum;
 }
 
 std::string to_json(const Graph& graph, const Plan& plan) {
@@ -138,6 +200,7 @@ std::string to_json(const Graph& graph, const Plan& plan) {
   for (const Buffer& buffer : plan.buffers) json["buffers"].push_back(buffer_json(buffer));
   json["steps"] = Json::array();
   for (const Step& step : plan.steps) json["steps"].push_back(step_json(graph, step));
+  if (!plan.slots.empty()) json["spill"] = spill_json(graph, plan);
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+#include "memory/spill/store.h"
+
 namespace lowtide::run {
 namespace {
 
@@ -24,31 +27,24 @@ bool is_view(const Graph& graph, const Node& node) {
 Program Program::bind(const Graph& graph,
                       const plan::Plan& plan,
                       const Kernels& kernels,
-                      const core::IdVector<ValueId, Bytes>& persistent_offsets,
-                      std::byte* arena) {
+                      std::byte* arena,
+                      memory::SpillStore* spill) {
   Program program;
+  if (!plan.transfers.empty()) {
+    LT_CHECK(spill != nullptr, "a plan with transfers needs a spill store");
+    program.transfers_ = std::make_unique<Transfers>(graph, plan, arena, *spill);
+  }
   const auto at = [&](const plan::Place& place) {
     return arena + (plan.buffers[place.buffer].offset + place.within).count();
   };
   const auto span_of = [&](ValueId value, std::byte* first) {
     return std::span<std::byte>(first, static_cast<std::size_t>(graph.type(value).bytes().count()));
   };
-  std::size_t ins = 0;
-  std::size_t outs = 0;
-  for (const plan::Step& step : plan.steps) {
-    ins += step.in.size();
-    outs += step.out.size();
-  }
-  // Reserved to the full size, so that the spans below stay valid while the lists grow.
-  program.in_pointers_.reserve(ins);
-  program.out_pointers_.reserve(outs);
+  program.reserve(plan);
   program.places_.resize(graph.value_count());
-  for (std::size_t i = 0; i < graph.value_count(); ++i) {
-    const graph::Value& value = graph.value(ValueId(i));
-    if (graph::is_persistent(value.role) && !value.producer.valid()) {
-      program.places_[ValueId(i)] =
-          span_of(ValueId(i), arena + persistent_offsets[ValueId(i)].count());
-    }
+  for (const plan::Buffer& buffer : plan.buffers) {
+    if (buffer.kind != plan::BufferKind::kPersistent) continue;
+    program.places_[buffer.value] = span_of(buffer.value, arena + buffer.offset.count());
   }
   for (const plan::Step& step : plan.steps) {
     const Node& node = graph.node(step.node);
@@ -57,7 +53,9 @@ Program Program::bind(const Graph& graph,
     for (std::size_t i = 0; i < step.in.size(); ++i) {
       program.in_pointers_.push_back(at(step.in[i]));
       const graph::Value& input = graph.value(node.inputs[i]);
-      if (!input.producer.valid() && !graph::is_persistent(input.role)) {
+      // An input is written where it is read first: it may be spilled and come back elsewhere.
+      if (!input.producer.valid() && !graph::is_persistent(input.role) &&
+          program.places_[node.inputs[i]].data() == nullptr) {
         program.places_[node.inputs[i]] = span_of(node.inputs[i], at(step.in[i]));
       }
     }
@@ -75,25 +73,43 @@ Program Program::bind(const Graph& graph,
                               &kernels.of(step.node),
                               {program.in_pointers_.data() + first_in, step.in.size()},
                               {program.out_pointers_.data() + first_out, step.out.size()},
-                              scratch});
+                              scratch,
+                              static_cast<std::int32_t>(&step - plan.steps.data())});
   }
   return program;
 }
 
+// Reserves the lists of operands to the full size, so that spans into them stay valid.
+void Program::reserve(const plan::Plan& plan) {
+  std::size_t ins = 0;
+  std::size_t outs = 0;
+  for (const plan::Step& step : plan.steps) {
+    ins += step.in.size();
+    outs += step.out.size();
+  }
+  in_pointers_.reserve(ins);
+  out_pointers_.reserve(outs);
+}
+
+void Program::run(const BoundStep& step, const graph::StepContext& context) const {
+  if (transfers_) transfers_->before(step.position);
+  step.kernel->run({step.in, step.out, step.scratch, &context});
+}
+
 void Program::step(const graph::StepContext& context, Timeline* timeline) const {
+  if (transfers_) transfers_->begin();
   if (timeline == nullptr) {
+    for (const BoundStep& step : steps_) run(step, context);
+  } else {
+    Clock::time_point begin = Clock::now();
     for (const BoundStep& step : steps_) {
-      step.kernel->run({step.in, step.out, step.scratch, &context});
+      run(step, context);
+      const Clock::time_point end = Clock::now();
+      timeline->add(step.node, begin, end);
+      begin = end;
     }
-    return;
   }
-  Clock::time_point begin = Clock::now();
-  for (const BoundStep& step : steps_) {
-    step.kernel->run({step.in, step.out, step.scratch, &context});
-    const Clock::time_point end = Clock::now();
-    timeline->add(step.node, begin, end);
-    begin = end;
-  }
+  if (transfers_) transfers_->end();
 }
 
 }  // namespace lowtide::run

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "plan/plan.h"
 #include "run/kernels.h"
 #include "run/timeline.h"
+#include "run/transfers.h"
 
 namespace lowtide::run {
 
@@ -15,21 +18,30 @@ namespace lowtide::run {
 class Program {
  public:
   // The plan must have passed plan::check for this graph. `arena` is the first byte of at least
-  // plan.arena_bytes, aligned to plan::kAlignment.
+  // plan.arena_bytes, aligned to plan::kAlignment (to plan::kTransferAlignment where the plan has
+  // transfers). Those need `spill`, which must have room for the plan's file and outlive the last
+  // step.
   static Program bind(const graph::Graph& graph,
                       const plan::Plan& plan,
                       const Kernels& kernels,
-                      const core::IdVector<graph::ValueId, Bytes>& persistent_offsets,
-                      std::byte* arena);
+                      std::byte* arena,
+                      memory::SpillStore* spill = nullptr);
 
-  // Runs all steps once. Allocates nothing. Notes each step's times where a timeline is given.
+  // Runs all steps once; no transfer is under way afterwards. Allocates nothing. Notes each step's
+  // times where a timeline is given. Throws Error(kIo) when a transfer fails: then the values are
+  // lost, and some transfers may still be under way, so that the spill store must go before the
+  // program and the arena.
   void step(const graph::StepContext& context, Timeline* timeline = nullptr) const;
+
+  // Seconds that steps have waited for transfers so far.
+  [[nodiscard]] double waited() const { return transfers_ ? transfers_->waited() : 0; }
 
   // How many entries a step adds to a timeline.
   [[nodiscard]] std::size_t step_count() const { return steps_.size(); }
 
   // Where an input is to be written before a step, and an output or persistent value is found after
-  // it. Empty for values that this program does not hold at those times (an unused input).
+  // it. Empty for values that this program does not hold at those times (an unused input, or a
+  // value whose home is the spill file).
   [[nodiscard]] std::span<std::byte> bytes(graph::ValueId value) const { return places_[value]; }
 
  private:
@@ -39,8 +51,13 @@ class Program {
     std::span<const std::byte* const> in;
     std::span<std::byte* const> out;
     std::span<std::byte> scratch;
+    std::int32_t position = 0;  // in the plan
   };
 
+  void reserve(const plan::Plan& plan);
+  void run(const BoundStep& step, const graph::StepContext& context) const;
+
+  std::unique_ptr<Transfers> transfers_;  // null where the plan has none
   std::vector<const std::byte*> in_pointers_;
   std::vector<std::byte*> out_pointers_;
   std::vector<BoundStep> steps_;

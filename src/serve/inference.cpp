@@ -120,7 +120,7 @@ std::vector<OutputSummary> run(const RunSettings& settings) {
   LT_CHECK(plan::check(graph, costs, offsets, plan).empty(), "a plan must be right");
   memory::Arena arena(std::max(plan.arena_bytes, state.bytes()));
   state.load(arena.data());
-  const run::Program program = run::Program::bind(graph, plan, kernels, offsets, arena.data());
+  const run::Program program = run::Program::bind(graph, plan, kernels, arena.data());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto at = std::find(model.input_names.begin(), model.input_names.end(), inputs[i].name);
     LT_CHECK(at != model.input_names.end(), "an input of the file is in the model");

@@ -49,46 +49,127 @@ Results evaluate(const Graph& graph) {
   return results;
 }
 
-Results execute(const Graph& graph, const Plan& plan) {
-  std::vector<std::byte> arena(static_cast<std::size_t>(plan.arena_bytes.count()) + 1,
-                               std::byte{0xEE});
-  const auto at = [&](const Place& place) {
-    return arena.data() + (plan.buffers[place.buffer].offset + place.within).count();
-  };
-  std::map<ValueId, Place> where;
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[BufferId(i)];
-    if (buffer.kind == BufferKind::kScratch || graph.value(buffer.value).producer.valid()) continue;
-    where[buffer.value] = {BufferId(i), Bytes(0)};
-    const std::vector<std::byte> bytes = initial(graph, buffer.value);
-    std::copy(bytes.begin(), bytes.end(), at(where[buffer.value]));
+namespace {
+
+class Execution {
+ public:
+  Execution(const Graph& graph, const Plan& plan, const FileOffsets& file_offsets)
+      : graph_(graph),
+        plan_(plan),
+        file_offsets_(file_offsets),
+        arena_(static_cast<std::size_t>(plan.arena_bytes.count()) + 1, std::byte{0xEE}),
+        file_(static_cast<std::size_t>(plan.spill_bytes.count()) + 1, std::byte{0xDD}) {
+    fill();
   }
-  for (const Step& step : plan.steps) {
-    const graph::Node& node = graph.node(step.node);
+
+  Results run() {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      transfers(static_cast<std::int32_t>(i));
+      run(plan_.steps[i]);
+    }
+    transfers(static_cast<std::int32_t>(plan_.steps.size()));
+    Results results;
+    for (const ValueId id : final_values(graph_)) {
+      const std::byte* first = home(id) ? home(id) : at(where_.at(id));
+      results[graph_.value(id).name] = {first, first + graph_.type(id).bytes().count()};
+    }
+    return results;
+  }
+
+ private:
+  std::byte* at(const Place& place) {
+    return arena_.data() + (plan_.buffers[place.buffer].offset + place.within).count();
+  }
+
+  // In the file, of a version of a value that lives there; null for others.
+  std::byte* home(ValueId id) {
+    while (graph_.value(id).previous_version.valid()) id = graph_.value(id).previous_version;
+    return in_file(file_offsets_, id) ? file_.data() + file_offsets_[id].count() : nullptr;
+  }
+
+  void fill() {
+    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
+      const ValueId id(i);
+      if (graph_.value(id).producer.valid() || home(id) == nullptr) continue;
+      const std::vector<std::byte> bytes = initial(graph_, id);
+      std::copy(bytes.begin(), bytes.end(), home(id));
+    }
+    for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[BufferId(i)];
+      if (buffer.kind == BufferKind::kScratch || graph_.value(buffer.value).producer.valid()) {
+        continue;
+      }
+      // Only where it is from the start: a spilled input comes back to another buffer.
+      if (home(buffer.value) != nullptr || where_.count(buffer.value) != 0) continue;
+      where_[buffer.value] = {BufferId(i), Bytes(0)};
+      const std::vector<std::byte> bytes = initial(graph_, buffer.value);
+      std::copy(bytes.begin(), bytes.end(), at(where_[buffer.value]));
+    }
+  }
+
+  void transfers(std::int32_t step) {
+    for (const Transfer& transfer : plan_.transfers) {
+      if (transfer.finish == step && transfer.start < step) finish(transfer);
+    }
+    for (const Direction direction : {Direction::kStore, Direction::kFetch}) {
+      for (const Transfer& transfer : plan_.transfers) {
+        if (transfer.start != step || transfer.direction != direction) continue;
+        std::byte* const bytes =
+            direction == Direction::kFetch ? at(transfer.place) : slot(transfer);
+        std::fill_n(bytes, graph_.type(transfer.value).bytes().count(), std::byte{0xCC});
+      }
+      for (const Transfer& transfer : plan_.transfers) {
+        if (transfer.start == step && transfer.finish == step && transfer.direction == direction) {
+          finish(transfer);
+        }
+      }
+    }
+  }
+
+  std::byte* slot(const Transfer& transfer) {
+    return file_.data() + plan_.slots[transfer.slot].offset.count();
+  }
+
+  void finish(const Transfer& transfer) {
+    const bool store = transfer.direction == Direction::kStore;
+    std::byte* const from = store ? at(transfer.place) : slot(transfer);
+    std::copy_n(from, graph_.type(transfer.value).bytes().count(),
+                store ? slot(transfer) : at(transfer.place));
+  }
+
+  void run(const Step& step) {
+    const graph::Node& node = graph_.node(step.node);
     std::vector<const std::byte*> in;
     std::vector<std::byte*> out;
     for (const Place& place : step.in) in.push_back(at(place));
     for (std::size_t o = 0; o < step.out.size(); ++o) {
       out.push_back(at(step.out[o]));
-      where[node.outputs[o]] = step.out[o];
+      where_[node.outputs[o]] = step.out[o];
     }
     std::span<std::byte> scratch;
     if (step.scratch.valid()) {
-      const Buffer& buffer = plan.buffers[step.scratch];
+      const Buffer& buffer = plan_.buffers[step.scratch];
       scratch = {at({step.scratch, Bytes(0)}), static_cast<std::size_t>(buffer.size.count())};
     }
-    const auto in_types = graph.types(node.inputs);
-    const auto out_types = graph.types(node.outputs);
+    const auto in_types = graph_.types(node.inputs);
+    const auto out_types = graph_.types(node.outputs);
     const graph::StepContext context;
     node.op->bind(node.attrs, {in_types, out_types}, core::Machine{})
         ->run({in, out, scratch, &context});
   }
-  Results results;
-  for (const ValueId id : final_values(graph)) {
-    const std::byte* first = at(where.at(id));
-    results[graph.value(id).name] = {first, first + graph.type(id).bytes().count()};
-  }
-  return results;
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const FileOffsets& file_offsets_;
+  std::vector<std::byte> arena_;
+  std::vector<std::byte> file_;
+  std::map<ValueId, Place> where_;
+};
+
+}  // namespace
+
+Results execute(const Graph& graph, const Plan& plan, const FileOffsets& file_offsets) {
+  return Execution(graph, plan, file_offsets).run();
 }
 
 }  // namespace lowtide::plan

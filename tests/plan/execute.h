@@ -15,7 +15,8 @@ using Results = std::map<std::string, std::vector<std::byte>>;
 
 // Each value in memory of its own.
 Results evaluate(const graph::Graph& graph);
-// Step by step in one arena of plan.arena_bytes.
-Results execute(const graph::Graph& graph, const Plan& plan);
+// Step by step in one arena of plan.arena_bytes, with transfers as slow as they may be: bytes reach
+// the file or the arena when a transfer finishes, and until then a fetch leaves other bytes there.
+Results execute(const graph::Graph& graph, const Plan& plan, const FileOffsets& file_offsets = {});
 
 }  // namespace lowtide::plan

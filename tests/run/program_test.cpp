@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "core/parallel.h"
 #include "graph/evaluate.h"
 #include "memory/arena.h"
+#include "memory/spill/store.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
@@ -129,6 +131,19 @@ struct Prepared {
     return {graph, costs, offsets, persistent, policy};
   }
 
+  // Every other persistent value lives in the spill file.
+  [[nodiscard]] plan::Homes homes() const {
+    plan::Homes result{.offsets = offsets, .arena_bytes = persistent};
+    result.file_offsets = plan::FileOffsets(graph.value_count(), plan::kInArena);
+    for (std::size_t i = 0; i < graph.value_count(); i += 2) {
+      const graph::Value& value = graph.value(ValueId(i));
+      if (value.producer.valid() || !graph::is_persistent(value.role)) continue;
+      result.file_offsets[ValueId(i)] = result.file_bytes;
+      result.file_bytes += value.type.bytes().rounded_up(plan::kSlotAlignment);
+    }
+    return result;
+  }
+
   const Graph& graph;
   Kernels kernels;
   plan::Costs costs;
@@ -138,16 +153,41 @@ struct Prepared {
 
 // A plan bound to an arena of its own, state loaded.
 struct Bound {
-  Bound(const Prepared& prepared, const plan::Plan& plan)
-      : arena(plan.arena_bytes),
-        program(
-            Program::bind(prepared.graph, plan, prepared.kernels, prepared.offsets, arena.data())) {
+  Bound(const Prepared& prepared,
+        const plan::Plan& plan,
+        plan::FileOffsets in_file = {},
+        const std::string& directory = "/tmp")
+      : arena(plan.arena_bytes), file_offsets(std::move(in_file)), graph(prepared.graph) {
+    if (plan.spill_bytes > Bytes(0)) {
+      store.emplace(directory);
+      store->reserve(plan.spill_bytes, plan.transfers.size());
+    }
+    program = Program::bind(prepared.graph, plan, prepared.kernels, arena.data(),
+                            store ? &*store : nullptr);
     for (std::size_t i = 0; i < prepared.graph.value_count(); ++i) {
       const graph::Value& value = prepared.graph.value(ValueId(i));
       if (value.producer.valid() || !graph::is_persistent(value.role)) continue;
       const ConstantTensor content = graph::load_content(value);
-      std::memcpy(program.bytes(ValueId(i)).data(), content.bytes->data(), content.bytes->size());
+      if (plan::in_file(file_offsets, ValueId(i))) {
+        EXPECT_TRUE(program.bytes(ValueId(i)).empty());
+        store->write(file_offsets[ValueId(i)], *content.bytes);
+      } else {
+        std::memcpy(program.bytes(ValueId(i)).data(), content.bytes->data(), content.bytes->size());
+      }
     }
+  }
+
+  // What an output or a state value holds.
+  [[nodiscard]] std::vector<std::byte> read(ValueId id) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(graph.type(id).bytes().count()));
+    if (plan::in_file(file_offsets, id)) {
+      store->read(file_offsets[id], bytes);
+    } else {
+      const std::span<std::byte> place = program.bytes(id);
+      EXPECT_EQ(place.size(), bytes.size());
+      std::copy(place.begin(), place.end(), bytes.begin());
+    }
+    return bytes;
   }
 
   void feed(const std::map<ValueId, ConstantTensor>& inputs) const {
@@ -158,7 +198,10 @@ struct Bound {
   }
 
   memory::Arena arena;
+  plan::FileOffsets file_offsets;
+  const Graph& graph;
   Program program;
+  std::optional<memory::SpillStore> store;  // goes before what it transfers
 };
 
 class Programs : public testing::Test {
@@ -179,9 +222,7 @@ class Programs : public testing::Test {
         const bool output =
             std::find(graph.outputs().begin(), graph.outputs().end(), id) != graph.outputs().end();
         if (!output && !state.valid()) continue;
-        const std::span<std::byte> found = bound.program.bytes(state.valid() ? state : id);
-        const std::vector<std::byte>& wanted = *expected.at(id).bytes;
-        EXPECT_TRUE(std::equal(found.begin(), found.end(), wanted.begin(), wanted.end()))
+        EXPECT_TRUE(bound.read(state.valid() ? state : id) == *expected.at(id).bytes)
             << what << ", step " << step << ": " << graph.value(id).name;
         if (state.valid()) given[state] = expected.at(id);
       }
@@ -218,6 +259,49 @@ TEST_F(Programs, AStepAllocatesNothing) {
   plan::Planner planner = prepared.planner(plan::Policy::kLowtide);
   const auto made = planner.make(planner.smallest_arena());
   const Bound bound(prepared, std::get<plan::Plan>(made));
+  bound.feed(net.inputs());
+  bound.program.step({});
+  const support::AllocationCounter counter;
+  for (std::int64_t step = 1; step < 4; ++step) bound.program.step({.step = step});
+  EXPECT_EQ(counter.count(), 0);
+}
+
+// A tier of any rates, on disk and in the page cache: what waits for what is the plan's business.
+TEST_F(Programs, SpillingGivesTheBitsOfTheGraphItself) {
+  int spilled = 0;
+  for (const double rate : {1e7, 1e9}) {
+    const plan::SpillTier tier{
+        .rates = {.store = rate, .fetch = rate}, .limit = Bytes(1 << 30), .smallest = Bytes(1)};
+    const std::vector<plan::Homes> where = {
+        {.offsets = prepared.offsets, .arena_bytes = prepared.persistent}, prepared.homes()};
+    plan::Planner planner(net.graph, prepared.costs, where, plan::Policy::kLowtide, tier);
+    for (std::size_t h = 0; h < where.size(); ++h) {
+      const Bytes smallest = planner.smallest_arena(h);
+      for (const Bytes size : {smallest, Bytes(smallest.count() * 5 / 4), Bytes(1 << 30)}) {
+        const auto made = planner.make(size, h);
+        ASSERT_TRUE(std::holds_alternative<plan::Plan>(made));
+        const plan::Plan& plan = std::get<plan::Plan>(made);
+        ASSERT_EQ(
+            plan::check(net.graph, prepared.costs, where[h].offsets, plan, where[h].file_offsets),
+            std::vector<std::string>());
+        spilled += static_cast<int>(plan.slots.size());
+        for (const char* const directory : {"/tmp", "/dev/shm"}) {
+          expect_equal(Bound(prepared, plan, where[h].file_offsets, directory),
+                       std::string(directory) + " in " + size.str());
+        }
+      }
+    }
+  }
+  EXPECT_GT(spilled, 20);
+}
+
+TEST_F(Programs, ASpillingStepAllocatesNothing) {
+  const plan::SpillTier tier{
+      .rates = {.store = 1e9, .fetch = 1e9}, .limit = Bytes(1 << 30), .smallest = Bytes(1)};
+  const plan::Homes where = prepared.homes();
+  plan::Planner planner(net.graph, prepared.costs, {where}, plan::Policy::kLowtide, tier);
+  const auto made = planner.make(planner.smallest_arena());
+  const Bound bound(prepared, std::get<plan::Plan>(made), where.file_offsets);
   bound.feed(net.inputs());
   bound.program.step({});
   const support::AllocationCounter counter;

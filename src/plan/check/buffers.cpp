@@ -10,7 +10,7 @@ namespace lowtide::plan {
 namespace {
 
 void check_persistent(Subject& subject, std::size_t index, const Buffer& buffer) {
-  if (!subject.persistent_source(buffer.value)) {
+  if (!subject.resident(buffer.value)) {
     subject.fault("buffer {} is persistent, '{}' is not", index, subject.name(buffer.value));
     return;
   }
@@ -26,6 +26,23 @@ void check_persistent(Subject& subject, std::size_t index, const Buffer& buffer)
 
 void report_overlap(Subject& subject, BufferId a, BufferId b) {
   subject.fault("buffers {} and {} overlap while both are in use", a.index(), b.index());
+}
+
+bool known(const Subject& subject, ValueId id) {
+  return id.valid() && id.index() < subject.graph.value_count();
+}
+
+void check_transfer_ids(Subject& subject) {
+  for (std::size_t i = 0; i < subject.plan.transfers.size(); ++i) {
+    const Transfer& transfer = subject.plan.transfers[i];
+    if (!known(subject, transfer.value) || !subject.plan.buffers.contains(transfer.place.buffer) ||
+        !subject.plan.slots.contains(transfer.slot)) {
+      subject.fault("transfer {} has no value, buffer or slot", i);
+    }
+  }
+  for (const Slot& slot : subject.plan.slots) {
+    if (!known(subject, slot.value)) subject.fault("a slot holds a value that does not exist");
+  }
 }
 
 }  // namespace
@@ -54,6 +71,7 @@ void check_structure(Subject& subject) {
       subject.fault("{} has no scratch buffer", subject.describe(i));
     }
   }
+  check_transfer_ids(subject);
   for (const Buffer& buffer : subject.plan.buffers) {
     if (buffer.kind != BufferKind::kScratch &&
         (!buffer.value.valid() || buffer.value.index() >= subject.graph.value_count())) {
@@ -87,7 +105,7 @@ void check_buffers(Subject& subject) {
       subject.fault("buffer {} is too small for '{}'", i, subject.name(buffer.value));
     }
     if (buffer.kind == BufferKind::kPersistent) check_persistent(subject, i, buffer);
-    if (buffer.kind == BufferKind::kTransient && subject.persistent_source(buffer.value)) {
+    if (buffer.kind == BufferKind::kTransient && subject.resident(buffer.value)) {
       subject.fault("'{}' is persistent, its buffer {} is not", subject.name(buffer.value), i);
     }
   }

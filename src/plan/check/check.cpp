@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plan/check/subject.h"
+#include "plan/check/transfer_replay.h"
 
 namespace lowtide::plan {
 
@@ -20,36 +21,6 @@ using graph::Role;
 using graph::Sharing;
 using graph::Value;
 
-// What the arena's bytes hold: disjoint ranges, each with one whole value. A value that loses a
-// byte is gone.
-class Contents {
- public:
-  void write(const Range& range, ValueId value) {
-    erase(range);
-    if (!range.empty()) held_[range.begin] = {range.end, value};
-  }
-
-  void erase(const Range& range) {
-    if (range.empty()) return;
-    auto it = held_.lower_bound(range.begin);
-    if (it != held_.begin() && std::prev(it)->second.end > range.begin) --it;
-    while (it != held_.end() && it->first < range.end) it = held_.erase(it);
-  }
-
-  [[nodiscard]] bool holds(const Range& range, ValueId value) const {
-    if (range.empty()) return true;
-    const auto it = held_.find(range.begin);
-    return it != held_.end() && it->second.end == range.end && it->second.value == value;
-  }
-
- private:
-  struct Held {
-    std::int64_t end;
-    ValueId value;
-  };
-  std::map<std::int64_t, Held> held_;
-};
-
 // One replay.
 class Replay {
  public:
@@ -61,17 +32,30 @@ class Replay {
 
   void run() {
     fill_sources();
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) replay(i);
+    TransferReplay transfers(subject_, contents_, same_bytes_);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      transfers.before(i);
+      replay(i);
+      transfers.during(i);
+    }
+    transfers.before(plan_.steps.size());
     check_end();
+    transfers.check_homes();
     check_totals();
   }
 
  private:
-  // The bytes before step 0: persistent values at their places, inputs in their buffers.
+  // The bytes before step 0: persistent values at their places, inputs in their buffers. What a
+  // fetch fills holds nothing yet.
   void fill_sources() {
+    core::IdVector<BufferId, char> fetched(plan_.buffers.size(), 0);
+    for (const Transfer& transfer : plan_.transfers) {
+      if (transfer.direction == Direction::kFetch) fetched[transfer.place.buffer] = 1;
+    }
     for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[BufferId(i)];
       if (buffer.kind == BufferKind::kScratch || !subject_.source(buffer.value)) continue;
+      if (fetched[BufferId(i)] != 0 || in_file(subject_.file_offsets, buffer.value)) continue;
       const Place place{BufferId(i), Bytes(0)};
       if (last_place_.count(buffer.value) != 0)
         subject_.fault("'{}' has two buffers", subject_.name(buffer.value));
@@ -239,6 +223,18 @@ class Replay {
     ValueId root = id;
     while (graph_.value(root).previous_version.valid()) root = graph_.value(root).previous_version;
     if (root == id) return;
+    if (in_file(subject_.file_offsets, root)) {
+      // It passes through memory: the new version lands where the old one was fetched to.
+      const ValueId old = graph_.value(id).previous_version;
+      const std::vector<ValueId>& inputs = graph_.node(step.node).inputs;
+      const auto input = std::find(inputs.begin(), inputs.end(), old);
+      if (input == inputs.end() ||
+          !(step.out[output] == step.in[static_cast<std::size_t>(input - inputs.begin())])) {
+        subject_.fault("{} does not write '{}' over the version it replaces",
+                       subject_.describe(index), subject_.name(id));
+      }
+      return;
+    }
     const auto home = homes_.find(root);
     if (home == homes_.end() || !(step.out[output] == Place{home->second, Bytes(0)})) {
       subject_.fault("{} does not write '{}' over the version it replaces",
@@ -278,10 +274,16 @@ class Replay {
     }
     for (const auto& [id, place] : last_place_) {
       const Value& value = graph_.value(id);
+      if (lives_in_file(id)) continue;
       const bool lasting = subject_.persistent_source(id) || value.previous_version.valid() ||
                            (subject_.source(id) && value.role == Role::kScalar);
       if (lasting && replaced[id] == 0) expect_intact(id, "persistent value");
     }
+  }
+
+  [[nodiscard]] bool lives_in_file(ValueId id) const {
+    while (graph_.value(id).previous_version.valid()) id = graph_.value(id).previous_version;
+    return in_file(subject_.file_offsets, id);
   }
 
   void expect_intact(ValueId id, std::string_view what) {
@@ -322,8 +324,9 @@ class Replay {
       sum += subject_.costs[step.node].seconds;
       again += step.again ? 1 : 0;
     }
-    if (std::abs(sum - plan_.predicted_seconds) > 1e-9 * std::max(1.0, sum)) {
-      subject_.fault("the steps take {} s, the plan says {} s", sum, plan_.predicted_seconds);
+    const double stalled = plan_.predicted_seconds - plan_.stall_seconds;
+    if (!(std::abs(sum - stalled) <= 1e-9 * std::max(1.0, sum))) {
+      subject_.fault("the steps take {} s, the plan says {} s", sum, stalled);
     }
     if (again != plan_.recomputed) {
       subject_.fault("{} steps are recomputations, the plan says {}", again, plan_.recomputed);
@@ -352,12 +355,14 @@ void check_steps(Subject& subject) { Replay(subject).run(); }
 std::vector<std::string> check(const Graph& graph,
                                const Costs& costs,
                                const core::IdVector<ValueId, Bytes>& persistent_offsets,
-                               const Plan& plan) {
-  Subject subject{graph, costs, persistent_offsets, plan, {}};
+                               const Plan& plan,
+                               const FileOffsets& file_offsets) {
+  Subject subject{graph, costs, persistent_offsets, plan, file_offsets};
   check_structure(subject);
   if (!subject.faults.empty()) return std::move(subject.faults);
   check_buffers(subject);
   check_overlaps(subject);
+  if (!check_transfers(subject)) return std::move(subject.faults);
   check_steps(subject);
   return std::move(subject.faults);
 }

@@ -1,6 +1,7 @@
 // Subject: the plan under check, the facts it is held against, and the faults found so far.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,12 +25,30 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+// What bytes hold, of the arena or of the spill file: disjoint ranges, each with one whole value. A
+// value that loses a byte is gone.
+class Contents {
+ public:
+  void write(const Range& range, ValueId value);
+  void erase(const Range& range);
+  [[nodiscard]] bool holds(const Range& range, ValueId value) const;
+
+ private:
+  struct Held {
+    std::int64_t end;
+    ValueId value;
+  };
+
+  std::map<std::int64_t, Held> held_;
+};
+
 struct Subject {
   const graph::Graph& graph;
   const Costs& costs;
   const core::IdVector<ValueId, Bytes>& persistent_offsets;
   const Plan& plan;
-  std::vector<std::string> faults;
+  const FileOffsets& file_offsets;
+  std::vector<std::string> faults = {};
 
   template <class... Args>
   void fault(fmt::format_string<Args...> format, Args&&... args) {
@@ -49,8 +68,19 @@ struct Subject {
     return source(id) && graph::is_persistent(graph.value(id).role);
   }
 
+  // Whether the value's home is the arena.
+  [[nodiscard]] bool resident(ValueId id) const {
+    return persistent_source(id) && !in_file(file_offsets, id);
+  }
+
   [[nodiscard]] Range range(const Place& place, ValueId id) const {
     const std::int64_t begin = (plan.buffers[place.buffer].offset + place.within).count();
+    return {begin, begin + graph.type(id).bytes().count()};
+  }
+
+  // Of a value of that type in a slot.
+  [[nodiscard]] Range range(SlotId slot, ValueId id) const {
+    const std::int64_t begin = plan.slots[slot].offset.count();
     return {begin, begin + graph.type(id).bytes().count()};
   }
 
@@ -66,6 +96,9 @@ void check_structure(Subject& subject);
 void check_buffers(Subject& subject);
 // No two buffers in use at one time share bytes, and the bytes in use are as the plan says.
 void check_overlaps(Subject& subject);
+// The transfers and slots, each alone, and the time that steps wait for transfers. Whether they are
+// fit to be replayed.
+bool check_transfers(Subject& subject);
 // Runs the steps on byte ranges: what is read, written, repeated, and left at the end.
 void check_steps(Subject& subject);
 

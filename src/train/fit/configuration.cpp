@@ -160,8 +160,7 @@ Bytes Configuration::arena_bytes() const {
 
 void Configuration::bind(std::byte* arena) {
   for (Unit& unit : units_) {
-    unit.program =
-        run::Program::bind(unit.pass.graph, *unit.plan, unit.kernels, unit.offsets, arena);
+    unit.program = run::Program::bind(unit.pass.graph, *unit.plan, unit.kernels, arena);
   }
 }
 
