@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "ops/cases.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/lrn.h"
@@ -53,6 +56,22 @@ std::vector<OpCase> tiled_cases() {
   };
 }
 
+// Enough 3 x 3 windows for Winograd's filtering, on images that tiles of four do not divide.
+std::vector<OpCase> winograd_cases() {
+  return {
+      plain("winograd", {2, 16, 16, 16}, {16, 16, 3, 3}, kSame),
+      plain("winograd_odd", {3, 19, 11, 13}, {21, 19, 3, 3}, kSame),
+      plain("winograd_no_padding", {2, 35, 13, 10}, {17, 35, 3, 3}, {}),
+      plain("winograd_wide_padding", {1, 18, 9, 12}, {40, 18, 3, 3},
+            {.pads_begin = {2, 3}, .pads_end = {4, 0}}),
+      plain("winograd_cut", {2, 16, 15, 14}, {33, 16, 3, 3},
+            {.pads_begin = {-1, 0}, .pads_end = {1, -2}}),
+      // Its weights are transformed in two parts.
+      plain("winograd_deep", {1, 290, 12, 12}, {150, 290, 3, 3}, kSame),
+      biased("winograd_biased", {2, 20, 8, 9}, {43, 20, 3, 3}, kSame),
+  };
+}
+
 void add_lrns(std::vector<OpCase>& cases) {
   for (const std::int64_t size : {1, 3, 4, 9}) {
     cases.push_back({.name = "lrn/size_" + std::to_string(size),
@@ -67,6 +86,7 @@ void add_lrns(std::vector<OpCase>& cases) {
 
 std::vector<OpCase> conv_cases() {
   std::vector<OpCase> cases = tiled_cases();
+  std::ranges::move(winograd_cases(), std::back_inserter(cases));
   const auto add = [&](std::string name, core::Shape x, core::Shape w, Conv attributes) {
     cases.push_back(plain(std::move(name), std::move(x), std::move(w), std::move(attributes)));
   };

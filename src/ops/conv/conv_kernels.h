@@ -26,6 +26,22 @@ void run_conv_transpose_reference(const ConvTranspose& a,
                                   const graph::Signature& types,
                                   const graph::Run& run);
 
+// Winograd's filtering, by tiles of pixels.
+bool conv_suits_winograd(const Conv& a, const graph::Signature& types);
+Bytes conv_winograd_scratch(const Conv& a, const graph::Signature& types);
+void run_conv_winograd(const Conv& a, const graph::Signature& types, const graph::Run& run);
+bool conv_transpose_suits_winograd(const ConvTranspose& a, const graph::Signature& types);
+Bytes conv_transpose_winograd_scratch(const ConvTranspose& a, const graph::Signature& types);
+void run_conv_transpose_winograd(const ConvTranspose& a,
+                                 const graph::Signature& types,
+                                 const graph::Run& run);
+bool weight_gradient_suits_winograd(const Conv& a, const graph::Signature& types);
+Bytes weight_gradient_winograd_scratch(const Conv& a, const graph::Signature& types);
+void run_weight_gradient_winograd(const Conv& a,
+                                  const graph::Signature& types,
+                                  const graph::Run& run);
+
+// Products of packed windows.
 bool weight_gradient_suits_tiles(const Conv& a, const graph::Signature& types);
 Bytes weight_gradient_tiles_scratch(const Conv& a, const graph::Signature& types);
 void run_weight_gradient_tiles(const Conv& a, const graph::Signature& types, const graph::Run& run);

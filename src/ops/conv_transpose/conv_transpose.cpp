@@ -153,7 +153,11 @@ const OpDef& conv_transpose_op() {
       .onnx = {{.type = "ConvTranspose", .read = read_onnx},
                {.type = "Col2Im", .read = read_col2im}},
       .onnx_form = write_onnx,
-      .kernels = {{.name = "dnnl", .bind = bind_dnnl},
+      .kernels = {{.name = "winograd",
+                   .supports = conv_transpose_suits_winograd,
+                   .scratch = conv_transpose_winograd_scratch,
+                   .run = run_conv_transpose_winograd},
+                  {.name = "dnnl", .bind = bind_dnnl},
                   {.name = "reference", .run = run_conv_transpose_reference}},
   }};
   return op;

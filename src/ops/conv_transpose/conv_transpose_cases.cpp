@@ -51,6 +51,8 @@ std::vector<OpCase> conv_transpose_cases() {
       transposed("depthwise", {2, 16, 4, 3}, {16, 1, 2, 2}, {.strides = {2, 2}, .groups = 16}),
       transposed("signal", {2, 3, 7}, {3, 5, 4}, {.strides = {3}, .pads_begin = {2}}, {}, true),
       transposed("volume", {1, 2, 3, 2, 3}, {2, 3, 2, 2, 3}, {.strides = {2, 1, 2}}, {}, true),
+      transposed("winograd", {2, 18, 9, 14}, {18, 23, 3, 3},
+                 {.pads_begin = {0, 1}, .pads_end = {2, 1}}, {}, true),
       transposed("one_place", {1, 4, 1, 1}, {4, 2, 1, 1}, {}),
       transposed("no_samples", {0, 3, 4, 4}, {3, 2, 2, 2}, halves, {}, true),
   };

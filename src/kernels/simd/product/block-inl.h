@@ -1,0 +1,123 @@
+// Products of tiles: packing the right side into panels, and multiplying a block of rows with them,
+// once for each instruction set.
+#if defined(LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
+#undef LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
+#else
+#define LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "kernels/simd/product/tiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace lowtide::kernels {
+namespace HWY_NAMESPACE {
+
+// Columns [0, n) of `count` rows, `stride` apart, as panels; the last one is filled up with zeros.
+HWY_ATTR inline void pack_columns(
+    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
+  const std::int64_t width = panel_width();
+  for (std::int64_t j = 0; j < n; j += width) {
+    const std::int64_t left = std::min(lanes(), n - j);
+    const std::int64_t right = std::min(lanes(), n - j - left);
+    const float* row = b + j;
+    for (std::int64_t k = 0; k < count; ++k, row += stride, packed += width) {
+      hn::StoreU(load(row, left), D(), packed);
+      hn::StoreU(load(row + left, right), D(), packed + lanes());
+    }
+  }
+}
+
+// packed[k * width + i] = rows[i * stride + k] for four i and all k < count.
+HWY_ATTR inline void transpose_four(
+    const float* rows, std::int64_t stride, std::int64_t count, std::int64_t width, float* packed) {
+  std::int64_t k = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d;
+  for (; k + 4 <= count; k += 4) {
+    const auto r0 = hn::LoadU(d, rows + k);
+    const auto r1 = hn::LoadU(d, rows + stride + k);
+    const auto r2 = hn::LoadU(d, rows + 2 * stride + k);
+    const auto r3 = hn::LoadU(d, rows + 3 * stride + k);
+    const auto even_low = hn::InterleaveLower(d, r0, r2);
+    const auto odd_low = hn::InterleaveLower(d, r1, r3);
+    const auto even_high = hn::InterleaveUpper(d, r0, r2);
+    const auto odd_high = hn::InterleaveUpper(d, r1, r3);
+    float* const to = packed + k * width;
+    hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + width);
+    hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * width);
+    hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * width);
+  }
+#endif
+  for (; k < count; ++k) {
+    for (std::int64_t i = 0; i < 4; ++i) packed[k * width + i] = rows[i * stride + k];
+  }
+}
+
+// The same panels of a matrix that lies transposed: its rows are the columns.
+HWY_ATTR inline void pack_rows(
+    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
+  const std::int64_t width = panel_width();
+  for (std::int64_t j = 0; j < n; j += width, packed += count * width) {
+    std::int64_t i = 0;
+    for (; i + 4 <= width && j + i + 4 <= n; i += 4) {
+      transpose_four(b + (j + i) * stride, stride, count, width, packed + i);
+    }
+    for (; i < width; ++i) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        packed[k * width + i] = j + i < n ? b[(j + i) * stride + k] : 0.0F;
+      }
+    }
+  }
+}
+
+// A tile that sticks out of y goes through a copy of what it covers.
+HWY_ATTR inline void store_part(Tile t,
+                                const ProductBlock& block,
+                                std::int64_t i,
+                                std::int64_t j,
+                                std::int64_t rows,
+                                std::int64_t n) {
+  float copy[kTileRows * kWidestPanel];
+  t.for_each_row([&](TileRow& row, std::int64_t r)
+                     HWY_ATTR { row.store(copy + r * panel_width()); });
+  for (std::int64_t r = 0; r < rows; ++r) {
+    float* const y = block.y + (i + r) * block.stride + j;
+    for (std::int64_t c = 0; c < n; ++c) {
+      float sum = copy[r * panel_width() + c];
+      if (block.bias != nullptr) sum += block.bias[j + c];
+      y[c] = block.add ? y[c] + sum : sum;
+    }
+  }
+}
+
+HWY_ATTR inline void multiply_block(const ProductBlock& block) {
+  const std::int64_t width = panel_width();
+  for (std::int64_t j = 0; j < block.n; j += width) {
+    const float* const panel = block.packed + j * block.count;
+    const std::int64_t n = std::min(width, block.n - j);
+    for (std::int64_t i = 0; i < block.rows; i += kTileRows) {
+      const float* const a = block.left.at + i / kTileRows * block.left.tile;
+      Tile t = tile_sums(a, block.left.row, block.left.step, panel, block.count);
+      const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - i);
+      if (rows < kTileRows || n < width) {
+        store_part(t, block, i, j, rows, n);
+        continue;
+      }
+      if (block.bias != nullptr) {
+        const float* const bias = block.bias + j;
+        t.for_each_row([&](TileRow& row, std::int64_t) HWY_ATTR { row.add_from(bias); });
+      }
+      store_tile(t, block.y + i * block.stride + j, block.stride, block.add);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lowtide::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
