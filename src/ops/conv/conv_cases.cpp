@@ -66,8 +66,6 @@ std::vector<OpCase> winograd_cases() {
             {.pads_begin = {2, 3}, .pads_end = {4, 0}}),
       plain("winograd_cut", {2, 16, 15, 14}, {33, 16, 3, 3},
             {.pads_begin = {-1, 0}, .pads_end = {1, -2}}),
-      // Its weights are transformed in two parts.
-      plain("winograd_deep", {1, 290, 12, 12}, {150, 290, 3, 3}, kSame),
       biased("winograd_biased", {2, 20, 8, 9}, {43, 20, 3, 3}, kSame),
   };
 }

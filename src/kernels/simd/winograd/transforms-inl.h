@@ -142,6 +142,21 @@ struct WeightGradientTransform {
   }
 };
 
+// The same with the magnitudes of values and factors, which bounds what rounding can do.
+struct WeightGradientMagnitude {
+  static constexpr int kIn = 6;
+  static constexpr int kOut = 3;
+
+  template <class Get, class Put>
+  HWY_INLINE static void run(Get get, Put put) {
+    const V near_sum = times(-kNearDivisor, hn::Add(get(1), get(2)));
+    const V far_sum = times(kFarDivisor, hn::Add(get(3), get(4)));
+    put(0, plus_times(hn::Add(near_sum, far_sum), kZeroDivisor, get(0)));
+    put(1, plus_times(times(kNear, near_sum), kFar, far_sum));
+    put(2, plus_times(plus_times(get(5), kNear2, near_sum), kFar2, far_sum));
+  }
+};
+
 // The transform along both axes of a tile: get(row, column) and put(row, column, v).
 template <class Transform, class Get, class Put>
 HWY_INLINE void transform_tile(Get get, Put put) {

@@ -17,6 +17,10 @@ namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+// Of the magnitudes summed up, the share that rounding may leave over: four units in the last
+// place.
+constexpr float kNoise = 0x1p-22F;
+
 std::int64_t PanelWidth() { return panel_width(); }
 
 // The channels of a tile's pixels to panels `panel` floats apart, filled up to whole ones.
@@ -66,16 +70,27 @@ void AddProducts(const float* gradients,
 }
 
 // The sums at all points to the nine weights of one channel out and one panel of channels in:
-// dw[i * 9 + tap] for `count` of them.
+// dw[i * 9 + tap] for `count` of them. A gradient that rounding alone may have made is 0: it is 0
+// wherever no window met a pixel, and optimizers that divide by a gradient's size would blow up the
+// noise.
 HWY_ATTR void TransformSums(const float* sums, std::int64_t stride, std::int64_t count, float* dw) {
   constexpr int kTaps = 9;
+  const D d;
+  HWY_ALIGN float noise[kTaps * hn::MaxLanes(D())];
   HWY_ALIGN float taps[kTaps * hn::MaxLanes(D())];
   for (std::int64_t k = 0; k < count; k += lanes()) {
-    transform_tile<WeightGradientTransform>(
-        [&](int row, int column)
-            HWY_ATTR { return hn::LoadU(D(), sums + (kTilePixels * row + column) * stride + k); },
+    const auto sum_at = [&](int row, int column) HWY_ATTR {
+      return hn::LoadU(d, sums + (kTilePixels * row + column) * stride + k);
+    };
+    transform_tile<WeightGradientMagnitude>(
+        [&](int row, int column) HWY_ATTR { return hn::Abs(sum_at(row, column)); },
         [&](int row, int column, V v)
-            HWY_ATTR { hn::Store(v, D(), taps + (3 * row + column) * lanes()); });
+            HWY_ATTR { hn::Store(times(kNoise, v), d, noise + (3 * row + column) * lanes()); });
+    transform_tile<WeightGradientTransform>(sum_at, [&](int row, int column, V v) HWY_ATTR {
+      const std::int64_t at = (3 * row + column) * lanes();
+      const auto noisy = hn::Le(hn::Abs(v), hn::Load(d, noise + at));
+      hn::Store(hn::IfThenZeroElse(noisy, v), d, taps + at);
+    });
     const std::int64_t channels = std::min(lanes(), count - k);
     for (std::int64_t i = 0; i < channels; ++i) {
       for (int tap = 0; tap < kTaps; ++tap) dw[(k + i) * kTaps + tap] = taps[tap * lanes() + i];
