@@ -234,6 +234,17 @@ void add_planning(CLI::App& command, MemorySettings& memory) {
         memory.micro_batch = text == "auto" ? 0 : Bytes::parse(text).count();
       },
       "Samples per pass; auto: as many as fit, never splitting batch statistics", "N|auto");
+  CLI::Option* const spill =
+      command
+          .add_option("--spill", memory.spill,
+                      "Move tensors that are not needed for a while, weights and optimizer state "
+                      "included, to a nameless file in this folder")
+          ->type_name("DIR");
+  add_parsed(
+      command, "--spill-limit",
+      [&memory](const std::string& text) { memory.spill_limit = Bytes::parse(text); },
+      "Bound on the size of that file; default: what is free", "BYTES")
+      ->needs(spill);
   command.add_option("--policy", memory.policy, "How memory is planned")
       ->check(CLI::IsMember({"lowtide", "keep", "chen"}))
       ->capture_default_str()

@@ -81,6 +81,7 @@ class StepLog {
 struct Totals {
   std::vector<double> losses;
   std::vector<double> seconds;
+  double spill_wait = 0;  // of all of them
   std::int64_t epoch_correct = 0;
   std::int64_t epoch_counted = 0;
   bool has_accuracy = false;
@@ -89,6 +90,7 @@ struct Totals {
   void add(const StepReport& step) {
     losses.push_back(step.loss);
     seconds.push_back(step.seconds);
+    spill_wait += step.spill_wait;
     has_accuracy = step.correct >= 0;
     epoch_correct += std::max<std::int64_t>(step.correct, 0);
     epoch_counted += step.counted;
@@ -125,6 +127,7 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
           {"step_seconds",
            {{"min", seconds.empty() ? 0.0 : seconds.front()},
             {"median", seconds.empty() ? 0.0 : seconds[seconds.size() / 2]}}},
+          {"spill_wait_seconds", totals.spill_wait},
           {"budget_bytes", plan.budget.count()},
           {"smallest_feasible_bytes", plan.smallest_feasible.count()},
           {"arena_bytes", plan.arena.count()},

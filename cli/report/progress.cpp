@@ -29,6 +29,15 @@ std::string plan_text(const PlanReport& plan) {
                                                         : fmt::format("{}", plan.batch);
   text += fmt::format("plan         {}: batch {}, {} kept, {} recomputed, {} of fragmentation\n",
                       plan.policy, cut, plan.kept, plan.recomputed, plan.fragmentation.str());
+  if (plan.spill_rates.store_bytes_per_second > 0) {
+    text += fmt::format(
+        "spill        {} values through a file of {}: a pass stores {}, fetches {}, waits {:.3g} "
+        "s; "
+        "{:.0f} and {:.0f} MB/s\n",
+        plan.spilled, plan.spill_file.str(), plan.spill_stored.str(), plan.spill_fetched.str(),
+        plan.stall_seconds, plan.spill_rates.store_bytes_per_second / 1e6,
+        plan.spill_rates.fetch_bytes_per_second / 1e6);
+  }
   const double extra =
       plan.lower_bound_seconds > 0
           ? std::max(0.0, 100.0 * (plan.predicted_seconds / plan.lower_bound_seconds - 1.0))

@@ -16,6 +16,12 @@ struct BudgetShare {
   Bytes bytes;
 };
 
+// What the spill file's disk was measured to move, both directions at once.
+struct SpillRates {
+  double store_bytes_per_second = 0;
+  double fetch_bytes_per_second = 0;
+};
+
 struct PlanReport {
   bool fits = false;
   Bytes budget;             // as given, or what was found free
@@ -27,9 +33,14 @@ struct PlanReport {
   std::string policy;
   int kept = 0;
   int recomputed = 0;
-  int spilled = 0;
+  int spilled = 0;  // values of the training program that pass through the spill file
   int compressed = 0;
   Bytes fragmentation;           // arena above the most bytes ever in use at once
+  Bytes spill_file;              // size of the spill file, state that lives there included
+  Bytes spill_stored;            // bytes that a pass writes to it
+  Bytes spill_fetched;           // and reads from it
+  SpillRates spill_rates;        // as measured when planning
+  double stall_seconds = 0;      // of a pass: what steps are predicted to wait for the file
   double predicted_seconds = 0;  // of one optimizer step
   double lower_bound_seconds = 0;
   double planning_seconds = 0;

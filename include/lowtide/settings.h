@@ -66,6 +66,10 @@ struct MemorySettings {
   std::optional<Bytes> budget;     // bound on the process's resident memory; none: what is free
   std::int64_t micro_batch = 0;    // samples per pass; 0: chosen, never splitting batch statistics
   std::string policy = "lowtide";  // or keep, chen
+  // Where tensors may be moved to while they are not needed: a file without a name in this folder,
+  // which must be on a disk that this run may fill. Empty: nothing leaves memory.
+  std::filesystem::path spill = {};
+  std::optional<Bytes> spill_limit = std::nullopt;  // of that file; none: what is free
 };
 
 struct MachineSettings {

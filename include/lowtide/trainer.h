@@ -20,6 +20,7 @@ struct StepReport {
   double lr = 0;
   double grad_norm = 0;  // before clipping
   double seconds = 0;
+  double spill_wait = 0;  // of these seconds: waiting for the spill file
   std::int64_t samples = 0;
   std::int64_t correct = -1;  // right labels among `counted`; -1 without class labels
   std::int64_t counted = 0;

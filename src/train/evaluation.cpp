@@ -74,7 +74,6 @@ EvalReport evaluate(const EvalSettings& settings) {
   PlanReport report;
   report.budget = settle_budget(settings.memory.budget);
   memory::Arena arena(fit(configuration, recipe, loader.buffer_bytes(), report));
-  configuration.state().load(arena.data());
   configuration.bind(arena.data());
   Totals totals;
   for (std::int64_t i = 0; i < loader.batches_per_epoch(); ++i) {

@@ -45,6 +45,7 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
   const auto start = Clock::now();
   settle_steps();
   report_.budget = settle_budget(settings_.memory.budget);
+  open_spill();
   choose_configuration();
   report_.planning_seconds = seconds_since(start);
 }
@@ -82,10 +83,30 @@ std::vector<std::int64_t> TrainingRun::micro_batches() const {
   return sizes;
 }
 
+void TrainingRun::open_spill() {
+  const MemorySettings& memory = settings_.memory;
+  if (memory.spill.empty()) {
+    if (memory.spill_limit) {
+      throw fail(ErrorCode::kInvalidArgument, "a limit of the spill file needs a spill folder");
+    }
+    return;
+  }
+  spill_.emplace(memory.spill);
+  const memory::SpillRates rates = spill_->measure();
+  report_.spill_rates = {rates.store, rates.fetch};
+  constexpr Bytes kNoLimit{std::int64_t{1} << 60U};
+  tier_ = {.rates = {rates.store, rates.fetch}, .limit = memory.spill_limit.value_or(kNoLimit)};
+}
+
 RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   Bytes buffers = loader_->buffer_bytes();
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
-  return needs_of(configuration, buffers, recipe_.machine);
+  RuntimeNeeds needs = needs_of(configuration, buffers, recipe_.machine);
+  if (spill_) {
+    needs.buffers += memory::SpillStore::memory();
+    needs.threads += 2;
+  }
+  return needs;
 }
 
 Bytes TrainingRun::runtime(const Configuration& configuration) const {
@@ -96,7 +117,7 @@ void TrainingRun::configure(std::int64_t micro_batch) {
   configuration_.reset();
   kernels::forget_unused();
   configuration_.emplace(
-      Configuration::for_training(recipe_, settings_, batch_sizes_, micro_batch));
+      Configuration::for_training(recipe_, settings_, batch_sizes_, micro_batch, tier_));
 }
 
 // Looks at every size, so that the smallest feasible budget does not depend on the one asked for.
@@ -145,9 +166,9 @@ void TrainingRun::prepare() {
     }
     describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
   }
+  if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   arena_.emplace(configuration_->arena_bytes());
-  configuration_->state().load(arena_->data());
-  configuration_->bind(arena_->data());
+  configuration_->bind(arena_->data(), spill_ ? &*spill_ : nullptr);
   if (settings_.trace) trace_.emplace(*configuration_);
 }
 
@@ -159,8 +180,10 @@ void TrainingRun::write_scalars(const Unit& unit, double lr) {
 }
 
 void TrainingRun::run_program(const Unit& unit, std::int64_t first_sample) {
+  const double waited = unit.program->waited();
   unit.program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = first_sample},
                      trace_ ? trace_->enter(unit) : nullptr);
+  spill_wait_ += unit.program->waited() - waited;
 }
 
 void TrainingRun::run_pass(const Unit& unit,
@@ -190,6 +213,7 @@ StepReport TrainingRun::step() {
   report.lr = learning_rate(settings_.schedule, settings_.optimizer.lr, steps_done_);
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
   if (trace_) trace_->begin_step();
+  spill_wait_ = 0;
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
   std::int64_t first = 0;
   const Unit* last = nullptr;
@@ -212,6 +236,7 @@ StepReport TrainingRun::step() {
   report.step = ++steps_done_;
   report.epoch_ends = batch.index + 1 == loader_->batches_per_epoch();
   report.seconds = seconds_since(start);
+  report.spill_wait = spill_wait_;
   report.resident = memory::resident_bytes();
   if (!std::isfinite(report.loss) || !std::isfinite(report.grad_norm)) {
     throw fail(ErrorCode::kNumeric,
@@ -232,16 +257,27 @@ TraceReport TrainingRun::trace() const {
   return report;
 }
 
+// The present bytes of a state value, wherever it lives.
+onnx::ByteSource TrainingRun::state_bytes(const graph::Value& value) const {
+  const StatePlaces& places = configuration_->places();
+  const std::size_t entry = configuration_->state().entry(value.name);
+  const Bytes offset = places.offsets[entry];
+  if (places.in_file[entry] == 0) {
+    return onnx::bytes_of(
+        {arena_->data() + offset.count(), static_cast<std::size_t>(value.type.bytes().count())});
+  }
+  return [this, offset](std::int64_t from, std::span<std::byte> into) {
+    spill_->read(offset + Bytes(from), into);
+  };
+}
+
 void TrainingRun::save(const std::filesystem::path& path) const {
   onnx::TrainedTensors trained;
   const PassGraph& pass = configuration_->main().pass;
   for (const passes::Parameter& parameter : pass.parameters) {
     if (!parameter.trained && !parameter.statistic) continue;
     const graph::Value& value = pass.graph.value(parameter.value);
-    const std::byte* const place =
-        arena_->data() + configuration_->state().offset(value.name).count();
-    onnx::ByteSource bytes =
-        onnx::bytes_of({place, static_cast<std::size_t>(value.type.bytes().count())});
+    onnx::ByteSource bytes = state_bytes(value);
     if (parameter.split_from.empty()) {
       trained.tensors.emplace(parameter.name, std::move(bytes));
     } else {

@@ -12,6 +12,8 @@
 
 #include "data/loader.h"
 #include "memory/arena.h"
+#include "memory/spill/store.h"
+#include "onnx/write.h"
 #include "train/fit/budget.h"
 #include "train/fit/configuration.h"
 #include "train/prepare/recipe.h"
@@ -41,6 +43,7 @@ class TrainingRun {
   void settle_steps();
   void configure(std::int64_t micro_batch);
   void choose_configuration();
+  void open_spill();
   [[nodiscard]] RuntimeNeeds needs(const Configuration& configuration) const;
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches() const;
@@ -50,6 +53,7 @@ class TrainingRun {
                 float normalizer,
                 StepReport& report);
   void run_program(const Unit& unit, std::int64_t first_sample);
+  [[nodiscard]] onnx::ByteSource state_bytes(const graph::Value& value) const;
   void write_scalars(const Unit& unit, double lr);
 
   TrainSettings settings_;
@@ -58,9 +62,13 @@ class TrainingRun {
   std::optional<data::Loader> loader_;
   std::optional<Configuration> configuration_;
   std::optional<memory::Arena> arena_;
+  // Goes before what it may still be transferring.
+  std::optional<memory::SpillStore> spill_;
+  std::optional<plan::SpillTier> tier_;
   std::optional<StepTrace> trace_;
   PlanReport report_;
   std::int64_t steps_done_ = 0;
+  double spill_wait_ = 0;  // of the present step
 };
 
 }  // namespace lowtide::train

@@ -58,6 +58,23 @@ std::string Scene::images(const Images& images) const {
   return path;
 }
 
+std::string Scene::tokens(const Tokens& tokens) const {
+  const std::string path = folder_ / "tokens.npz";
+  core::RandomStream random(1, 0);
+  std::vector<std::int64_t> input;
+  for (std::int64_t i = 0; i < tokens.samples * tokens.sequence; ++i) {
+    input.push_back(static_cast<std::int64_t>(random.word() % tokens.vocabulary));
+  }
+  std::vector<std::int64_t> label = input;
+  std::rotate(label.begin(), label.begin() + 1, label.end());
+  const core::Shape shape{tokens.samples, tokens.sequence};
+  data::NpzWriter writer(path);
+  support::add_array(writer, "input", shape, input);
+  support::add_array(writer, "label", shape, label);
+  writer.finish();
+  return path;
+}
+
 std::vector<Step> read_log(const std::string& path) {
   std::vector<Step> steps;
   std::istringstream lines(support::read_file(path));

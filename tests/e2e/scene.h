@@ -31,6 +31,13 @@ struct Images {
   std::uint64_t seed = 1;
 };
 
+// Sequences of token numbers; the label of each is the one that follows.
+struct Tokens {
+  std::int64_t samples = 8;
+  std::int64_t sequence = 8;
+  std::int64_t vocabulary = 16;
+};
+
 class Scene {
  public:
   [[nodiscard]] const support::Folder& folder() const { return folder_; }
@@ -42,6 +49,7 @@ class Scene {
   [[nodiscard]] std::string small_network() const;
   // Writes "input" and "label" as an .npz; returns its path.
   [[nodiscard]] std::string images(const Images& images = {}) const;
+  [[nodiscard]] std::string tokens(const Tokens& tokens) const;
 
  private:
   support::Folder folder_;

@@ -1,6 +1,7 @@
 // One place for each state and constant, whichever program's graph it stands in.
 #include "train/fit/state_layout.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -151,6 +152,78 @@ TEST(StateLayout, AFileThatIsGoneIsNamed) {
 
 TEST(StateLayout, AskingForAnUnknownNameIsAnError) {
   EXPECT_THROW(static_cast<void>(StateLayout().offset("w")), Error);
+}
+
+// 100,000 floats each: large enough to leave memory.
+TEST(StateLayout, SendsMoreAndMoreToTheFileOptimizerStateFirst) {
+  const core::TensorType large{DType::kFloat32, Shape{100'000}};
+  const Bytes size = Bytes(400'000).rounded_up(plan::kSlotAlignment);
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId w = b.state("w", large, Role::kParameter);
+  const ValueId small = b.state("small", kVector, Role::kParameter);
+  const ValueId m1 = b.state("m1", large, Role::kOptimizer);
+  const ValueId m2 = b.state("m2", large, Role::kOptimizer);
+  StateLayout layout;
+  layout.place(graph);
+  EXPECT_EQ(layout.places(false).size(), 1U);
+  const std::vector<StatePlaces> places = layout.places(true);
+  std::vector<std::int64_t> in_file;
+  for (const StatePlaces& one : places) in_file.push_back(one.file_bytes.count() / size.count());
+  EXPECT_EQ(in_file, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(places[0].arena_bytes, layout.bytes());
+  EXPECT_EQ(places[3].arena_bytes, Bytes(64));
+  const plan::Homes homes = layout.homes(graph, places[2]);
+  EXPECT_TRUE(plan::in_file(homes.file_offsets, m1));
+  EXPECT_TRUE(plan::in_file(homes.file_offsets, m2));
+  EXPECT_FALSE(plan::in_file(homes.file_offsets, w));
+  EXPECT_FALSE(plan::in_file(homes.file_offsets, small));
+  EXPECT_NE(homes.file_offsets[m1], homes.file_offsets[m2]);
+  EXPECT_EQ(layout.bytes(Role::kOptimizer, places[2]), Bytes(0));
+  EXPECT_EQ(layout.bytes(Role::kParameter, places[2]), layout.bytes(Role::kParameter));
+}
+
+TEST(StateLayout, LoadsIntoTheFileInPieces) {
+  std::vector<float> elements(200'000);
+  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  const core::TensorType large{DType::kFloat32, Shape{200'000}};
+  Graph graph;
+  GraphBuilder b(graph);
+  b.state("held", large, Role::kParameter, {.tensor = tensor(Shape{200'000}, elements)});
+  b.state("drawn", large, Role::kParameter,
+          {.draw = core::Draw{core::Distribution::kNormal, 0.5F, 3, 1}});
+  b.state("zero", large, Role::kOptimizer);
+  StateLayout layout;
+  layout.place(graph);
+  memory::Arena resident(layout.bytes());
+  layout.load(resident.data());
+  const StatePlaces places = layout.places(true).back();
+  memory::Arena arena(places.arena_bytes);
+  memory::SpillStore file("/tmp");
+  file.reserve(places.file_bytes, 1);
+  layout.load(arena.data(), places, file);
+  for (const char* const name : {"held", "drawn", "zero"}) {
+    std::vector<std::byte> found(800'000);
+    ASSERT_NE(places.in_file[layout.entry(name)], 0);
+    file.read(places.offsets[layout.entry(name)], found);
+    EXPECT_TRUE(
+        std::equal(found.begin(), found.end(), resident.data() + layout.offset(name).count()))
+        << name;
+  }
+  elements[150'000] = std::numeric_limits<float>::quiet_NaN();
+  Graph spoilt;
+  GraphBuilder c(spoilt);
+  c.state("bad", large, Role::kParameter, {.tensor = tensor(Shape{200'000}, elements)});
+  StateLayout bad;
+  bad.place(spoilt);
+  const StatePlaces there = bad.places(true).back();
+  try {
+    bad.load(arena.data(), there, file);
+    FAIL() << "a NaN";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric);
+    EXPECT_NE(std::string(error.what()).find("element 150000"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace lowtide::train {
 Configuration Configuration::for_training(const Recipe& recipe,
                                           const TrainSettings& settings,
                                           std::span<const std::int64_t> batch_sizes,
-                                          std::int64_t micro_batch) {
+                                          std::int64_t micro_batch,
+                                          const std::optional<plan::SpillTier>& tier) {
   Configuration result;
   result.batch_ = batch_sizes.front();
   result.micro_batch_ = micro_batch;
@@ -36,7 +37,7 @@ Configuration Configuration::for_training(const Recipe& recipe,
     result.add_unit(build_update(result.units_.front().pass, settings), recipe.machine);
   }
   for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
-  result.start_planning(plan::parse_policy(settings.memory.policy));
+  result.start_planning(plan::parse_policy(settings.memory.policy), tier);
   return result;
 }
 
@@ -50,7 +51,7 @@ Configuration Configuration::for_evaluation(const Recipe& recipe,
     result.add_unit(build_evaluation_pass(recipe, size), recipe.machine);
   }
   for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
-  result.start_planning(policy);
+  result.start_planning(policy, std::nullopt);
   return result;
 }
 
@@ -60,15 +61,21 @@ void Configuration::add_unit(PassGraph pass, const core::Machine& machine) {
   LT_CHECK(graph::verify(unit.pass.graph).empty(), "a pass's graph must be sound");
   unit.kernels = run::Kernels::bind(unit.pass.graph, machine);
   unit.costs = run::model_costs(unit.pass.graph, unit.kernels, machine);
-  unit.offsets = state_.place(unit.pass.graph);
+  state_.place(unit.pass.graph);
   units_.push_back(std::move(unit));
 }
 
-// Planning starts when all state is placed: it lies below everything else in every program.
-void Configuration::start_planning(plan::Policy policy) {
+// Planning starts when all state is known: it lies below everything else in every program.
+void Configuration::start_planning(plan::Policy policy,
+                                   const std::optional<plan::SpillTier>& tier) {
+  places_ = state_.places(tier.has_value());
   for (Unit& unit : units_) {
-    unit.planner = std::make_unique<plan::Planner>(unit.pass.graph, unit.costs, unit.offsets,
-                                                   state_.bytes(), policy);
+    std::vector<plan::Homes> homes;
+    for (const StatePlaces& places : places_) {
+      homes.push_back(state_.homes(unit.pass.graph, places));
+    }
+    unit.planner = std::make_unique<plan::Planner>(unit.pass.graph, unit.costs, std::move(homes),
+                                                   policy, tier);
   }
 }
 
@@ -117,50 +124,106 @@ std::size_t Configuration::kernel_count() const {
   return sum;
 }
 
-Bytes Configuration::smallest_arena() {
+// Of one batch, from that of each unit's pass.
+template <class OfUnit>
+double Configuration::total(OfUnit of_unit) const {
+  double sum = accumulates() ? of_unit(*update_) : 0.0;
+  for (const Portion& portion : portions(batch_)) {
+    sum += static_cast<double>(portion.count) * of_unit(portion.unit);
+  }
+  return sum;
+}
+
+Bytes Configuration::smallest_arena(std::size_t places) {
   Bytes least;
-  for (Unit& unit : units_) least = std::max(least, unit.planner->smallest_arena());
+  for (Unit& unit : units_) least = std::max(least, unit.planner->smallest_arena(places));
   return least;
 }
 
-std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
+Bytes Configuration::smallest_arena() {
+  Bytes least = smallest_arena(0);
+  for (std::size_t i = 1; i < places_.size(); ++i) least = std::min(least, smallest_arena(i));
+  return least;
+}
+
+std::optional<plan::Infeasible> Configuration::make_plans(Bytes arena,
+                                                          std::size_t places,
+                                                          std::vector<plan::Plan>& plans) {
   for (Unit& unit : units_) {
-    std::variant<plan::Plan, plan::Infeasible> made = unit.planner->make(arena);
-    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) {
-      infeasible->smallest_arena_bytes = smallest_arena();
-      return *infeasible;
+    std::variant<plan::Plan, plan::Infeasible> made = unit.planner->make(arena, places);
+    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) return *infeasible;
+    plans.push_back(std::get<plan::Plan>(std::move(made)));
+  }
+  return std::nullopt;
+}
+
+std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
+  std::optional<plan::Infeasible> obstacle;
+  std::vector<plan::Plan> best;
+  double best_seconds = 0;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    std::vector<plan::Plan> plans;
+    std::optional<plan::Infeasible> infeasible = make_plans(arena, i, plans);
+    if (infeasible) {
+      infeasible->smallest_arena_bytes = smallest_arena(i);
+      if (!obstacle || infeasible->smallest_arena_bytes < obstacle->smallest_arena_bytes) {
+        obstacle = std::move(infeasible);
+      }
+      continue;
     }
-    unit.plan = std::get<plan::Plan>(std::move(made));
-    const std::vector<std::string> violations =
-        plan::check(unit.pass.graph, unit.costs, unit.offsets, *unit.plan);
+    const double seconds = total([&](std::size_t unit) { return plans[unit].predicted_seconds; });
+    if (!best.empty() && seconds >= best_seconds) continue;
+    best = std::move(plans);
+    best_seconds = seconds;
+    chosen_ = i;
+  }
+  if (best.empty()) return obstacle;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    Unit& unit = units_[i];
+    unit.plan = std::move(best[i]);
+    unit.homes = state_.homes(unit.pass.graph, places());
+    const std::vector<std::string> violations = plan::check(
+        unit.pass.graph, unit.costs, unit.homes.offsets, *unit.plan, unit.homes.file_offsets);
     LT_CHECK(violations.empty(), violations.empty() ? "" : violations.front().c_str());
   }
   return std::nullopt;
 }
 
-double Configuration::total(double plan::Plan::*seconds) const {
-  double sum = accumulates() ? (*update().plan).*seconds : 0.0;
-  for (const Portion& portion : portions(batch_)) {
-    sum += static_cast<double>(portion.count) * (*units_[portion.unit].plan).*seconds;
-  }
-  return sum;
+double Configuration::predicted_seconds() const {
+  return total([&](std::size_t unit) { return units_[unit].plan->predicted_seconds; });
 }
 
-double Configuration::predicted_seconds() const { return total(&plan::Plan::predicted_seconds); }
-
 double Configuration::lower_bound_seconds() const {
-  return total(&plan::Plan::lower_bound_seconds);
+  return total([&](std::size_t unit) { return units_[unit].plan->lower_bound_seconds; });
 }
 
 Bytes Configuration::arena_bytes() const {
-  Bytes most = state_.bytes();
+  Bytes most = places().arena_bytes;
   for (const Unit& unit : units_) most = std::max(most, unit.plan->arena_bytes);
   return most;
 }
 
-void Configuration::bind(std::byte* arena) {
+Bytes Configuration::spill_bytes() const {
+  Bytes most = places().file_bytes;
+  for (const Unit& unit : units_) most = std::max(most, unit.plan->spill_bytes);
+  return most;
+}
+
+std::size_t Configuration::transfers() const {
+  std::size_t most = 0;
+  for (const Unit& unit : units_) most = std::max(most, unit.plan->transfers.size());
+  return most;
+}
+
+void Configuration::bind(std::byte* arena, memory::SpillStore* file) {
+  if (places().file_bytes > Bytes(0)) {
+    LT_CHECK(file != nullptr, "state in the spill file needs a spill file");
+    state_.load(arena, places(), *file);
+  } else {
+    state_.load(arena);
+  }
   for (Unit& unit : units_) {
-    unit.program = run::Program::bind(unit.pass.graph, *unit.plan, unit.kernels, arena);
+    unit.program = run::Program::bind(unit.pass.graph, *unit.plan, unit.kernels, arena, file);
   }
 }
 

@@ -23,7 +23,7 @@ struct Unit {
   PassGraph pass;
   run::Kernels kernels;
   plan::Costs costs;
-  core::IdVector<graph::ValueId, Bytes> offsets;  // of persistent values
+  plan::Homes homes;  // of its persistent values, as the plan has them; after fit()
   std::unique_ptr<plan::Planner> planner;
   std::optional<plan::Plan> plan;
   std::optional<run::Program> program;
@@ -41,7 +41,8 @@ class Configuration {
   static Configuration for_training(const Recipe& recipe,
                                     const TrainSettings& settings,
                                     std::span<const std::int64_t> batch_sizes,
-                                    std::int64_t micro_batch);
+                                    std::int64_t micro_batch,
+                                    const std::optional<plan::SpillTier>& tier = std::nullopt);
   static Configuration for_evaluation(const Recipe& recipe,
                                       std::span<const std::int64_t> batch_sizes,
                                       plan::Policy policy);
@@ -49,6 +50,8 @@ class Configuration {
   [[nodiscard]] std::int64_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] bool accumulates() const { return update_.has_value(); }
   [[nodiscard]] const StateLayout& state() const { return state_; }
+  // Where the state lies; after fit().
+  [[nodiscard]] const StatePlaces& places() const { return places_[chosen_]; }
   [[nodiscard]] std::span<const Unit> units() const { return units_; }
   [[nodiscard]] const Unit& main() const { return units_.front(); }
   // The unit that updates after accumulation.
@@ -64,26 +67,37 @@ class Configuration {
 
   // The least arena for which fit() succeeds.
   Bytes smallest_arena();
-  // Plans every unit for an arena of that size and proves the plans. Where one does not fit, its
-  // Infeasible comes back, with smallest_arena_bytes for all units together.
+  // Plans every unit for an arena of that size and proves the plans; with a spill file, also
+  // decides which state lives there. Where a unit does not fit, its Infeasible comes back, with
+  // smallest_arena_bytes for all units together.
   std::optional<plan::Infeasible> fit(Bytes arena);
   // Of one full batch; after fit().
   [[nodiscard]] double predicted_seconds() const;
   [[nodiscard]] double lower_bound_seconds() const;
-  [[nodiscard]] Bytes arena_bytes() const;  // the largest of the plans; after fit()
+  [[nodiscard]] Bytes arena_bytes() const;      // the largest of the plans; after fit()
+  [[nodiscard]] Bytes spill_bytes() const;      // of the file, likewise
+  [[nodiscard]] std::size_t transfers() const;  // of one pass at most, likewise
 
-  // Binds every unit to an arena of at least arena_bytes().
-  void bind(std::byte* arena);
+  // Loads the state and binds every unit to an arena of at least arena_bytes(), and to a spill file
+  // of at least spill_bytes() where that is not none.
+  void bind(std::byte* arena, memory::SpillStore* file = nullptr);
 
  private:
   void add_unit(PassGraph pass, const core::Machine& machine);
-  void start_planning(plan::Policy policy);
+  void start_planning(plan::Policy policy, const std::optional<plan::SpillTier>& tier);
   [[nodiscard]] std::vector<Portion> cut(std::int64_t samples) const;
-  [[nodiscard]] double total(double plan::Plan::*seconds) const;
+  [[nodiscard]] Bytes smallest_arena(std::size_t places);
+  [[nodiscard]] std::optional<plan::Infeasible> make_plans(Bytes arena,
+                                                           std::size_t places,
+                                                           std::vector<plan::Plan>& plans);
+  template <class OfUnit>
+  [[nodiscard]] double total(OfUnit of_unit) const;
 
   std::int64_t batch_ = 0;
   std::int64_t micro_batch_ = 0;
   StateLayout state_;
+  std::vector<StatePlaces> places_;  // to choose among
+  std::size_t chosen_ = 0;
   std::vector<Unit> units_;
   std::map<std::int64_t, std::vector<Portion>> portions_;  // by batch size
   std::optional<std::size_t> update_;

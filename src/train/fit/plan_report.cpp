@@ -39,10 +39,11 @@ std::vector<BudgetShare> spent_at_peak(const Configuration& configuration) {
     }
   }
   const StateLayout& state = configuration.state();
-  sums["parameters"] = state.bytes(Role::kParameter);
-  sums["optimizer state"] = state.bytes(Role::kOptimizer);
-  sums["running statistics"] = state.bytes(Role::kStatistic);
-  sums["constants"] = state.bytes(Role::kConstant);
+  const StatePlaces& places = configuration.places();
+  sums["parameters"] += state.bytes(Role::kParameter, places);
+  sums["optimizer state"] += state.bytes(Role::kOptimizer, places);
+  sums["running statistics"] += state.bytes(Role::kStatistic, places);
+  sums["constants"] += state.bytes(Role::kConstant, places);
   sums["fragmentation"] = plan.arena_bytes - plan.peak_live_bytes;
   std::vector<BudgetShare> result;
   for (const auto& [role, bytes] : sums) {
@@ -69,6 +70,17 @@ void add_notes(const Recipe& recipe, const Configuration& configuration, PlanRep
     report.notes.push_back(text("batch statistics are now those of each micro-batch of {} samples",
                                 configuration.micro_batch()));
   }
+}
+
+// Of the whole state and of the main program.
+void describe_spill(const Configuration& configuration, PlanReport& report) {
+  const plan::Plan& plan = *configuration.main().plan;
+  const graph::Graph& graph = configuration.main().pass.graph;
+  report.spilled = static_cast<int>(plan.slots.size());
+  report.spill_file = configuration.spill_bytes();
+  report.spill_stored = plan::traffic(graph, plan, plan::Direction::kStore);
+  report.spill_fetched = plan::traffic(graph, plan, plan::Direction::kFetch);
+  report.stall_seconds = plan.stall_seconds;
 }
 
 }  // namespace
@@ -108,6 +120,7 @@ void describe_choice(const Recipe& recipe,
   report.arena = configuration.arena_bytes();
   report.kept = plan.kept;
   report.recomputed = plan.recomputed;
+  describe_spill(configuration, report);
   report.fragmentation = plan.arena_bytes - plan.peak_live_bytes;
   report.predicted_seconds = configuration.predicted_seconds();
   report.lower_bound_seconds = configuration.lower_bound_seconds();

@@ -20,14 +20,18 @@ bool same_content(const graph::Content& a, const graph::Content& b) {
   return a.file == b.file && a.offset == b.offset && a.draw == b.draw;
 }
 
-void check_finite(std::string_view name, const core::TensorType& type, const std::byte* data) {
-  if (type.dtype != core::DType::kFloat32) return;
-  const auto* const first = reinterpret_cast<const float*>(data);
-  const auto* const last = first + type.shape.elements();
+// `from`: where in the tensor the bytes begin.
+void check_finite(std::string_view name,
+                  core::DType dtype,
+                  std::int64_t from,
+                  std::span<const std::byte> bytes) {
+  if (dtype != core::DType::kFloat32) return;
+  const auto* const first = reinterpret_cast<const float*>(bytes.data());
+  const auto* const last = first + bytes.size() / sizeof(float);
   const auto* const bad = std::find_if(first, last, [](float x) { return !std::isfinite(x); });
   if (bad != last) {
     throw core::fail(ErrorCode::kNumeric, "tensor '{}' holds {} at element {}", name, *bad,
-                     bad - first);
+                     from / static_cast<std::int64_t>(sizeof(float)) + (bad - first));
   }
 }
 
@@ -75,34 +79,151 @@ Bytes StateLayout::bytes(graph::Role role) const {
   return sum;
 }
 
-void StateLayout::load(std::byte* arena) const {
-  std::map<std::string, core::File> files;
-  for (const Entry& entry : entries_) {
-    std::byte* const place = arena + entry.offset.count();
-    const auto size = static_cast<std::size_t>(entry.type.bytes().count());
-    if (entry.content.tensor) {
-      std::memcpy(place, entry.content.tensor->bytes->data(), size);
-    } else if (!entry.content.file.empty()) {
-      auto file = files.find(entry.content.file);
-      if (file == files.end()) {
-        file = files.emplace(entry.content.file, core::File::open(entry.content.file)).first;
-      }
-      file->second.read_at(Bytes(entry.content.offset), {place, size});
-    } else if (entry.content.draw) {
-      core::draw_bytes(*entry.content.draw, 0, {place, size});
-    } else {
-      continue;
+Bytes StateLayout::bytes(graph::Role role, const StatePlaces& places) const {
+  Bytes sum;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].role != role || places.in_file[i] != 0) continue;
+    sum += entries_[i].type.bytes().rounded_up(plan::kAlignment);
+  }
+  return sum;
+}
+
+// Smaller values always stay in the arena: moving them costs more than it frees.
+std::vector<std::size_t> StateLayout::spill_order() const {
+  constexpr Bytes kSmallest{64 * 1024};
+  const auto rank = [](graph::Role role) {
+    if (role == graph::Role::kOptimizer) return 0;
+    return role == graph::Role::kParameter ? 1 : 2;
+  };
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].type.bytes() >= kSmallest) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int first = rank(entries_[a].role);
+    const int second = rank(entries_[b].role);
+    return first != second ? first < second : entries_[a].type.bytes() > entries_[b].type.bytes();
+  });
+  return order;
+}
+
+StatePlaces StateLayout::arrange(const std::vector<char>& in_file) const {
+  StatePlaces places{.in_file = in_file, .offsets = {}, .arena_bytes = {}, .file_bytes = {}};
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Bytes size = entries_[i].type.bytes();
+    Bytes& end = in_file[i] != 0 ? places.file_bytes : places.arena_bytes;
+    places.offsets.push_back(end);
+    end += size.rounded_up(in_file[i] != 0 ? plan::kSlotAlignment : plan::kAlignment);
+  }
+  return places;
+}
+
+std::vector<StatePlaces> StateLayout::places(bool may_spill) const {
+  std::vector<char> in_file(entries_.size(), 0);
+  std::vector<StatePlaces> result = {arrange(in_file)};
+  if (!may_spill) return result;
+  const std::vector<std::size_t> order = spill_order();
+  const auto is_optimizer = [&](std::size_t i) {
+    return entries_[i].role == graph::Role::kOptimizer;
+  };
+  const auto middle = std::partition_point(order.begin(), order.end(), is_optimizer);
+  // By halves of the bytes: of the optimizer's state, then of the rest.
+  auto first = order.begin();
+  for (const auto last : {middle, order.end()}) {
+    Bytes whole;
+    for (auto it = first; it != last; ++it) whole += entries_[*it].type.bytes();
+    Bytes sent;
+    bool half_way = false;
+    for (; first != last; ++first) {
+      in_file[*first] = 1;
+      sent += entries_[*first].type.bytes();
+      if (half_way || 2 * sent < whole || first + 1 == last) continue;
+      half_way = true;
+      result.push_back(arrange(in_file));
     }
-    if (graph::is_state(entry.role)) check_finite(entry.name, entry.type, place);
+    if (sent > Bytes(0)) result.push_back(arrange(in_file));
+  }
+  return result;
+}
+
+plan::Homes StateLayout::homes(const graph::Graph& graph, const StatePlaces& places) const {
+  plan::Homes homes{.offsets = core::IdVector<ValueId, Bytes>(graph.value_count()),
+                    .arena_bytes = places.arena_bytes,
+                    .file_offsets = plan::FileOffsets(graph.value_count(), plan::kInArena),
+                    .file_bytes = places.file_bytes};
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const Value& value = graph.value(ValueId(i));
+    if (value.producer.valid() || !graph::is_persistent(value.role)) continue;
+    const Entry* const entry = find(value);
+    LT_CHECK(entry != nullptr, "every graph's state is placed before anything is planned");
+    const auto index = static_cast<std::size_t>(entry - entries_.data());
+    (places.in_file[index] != 0 ? homes.file_offsets : homes.offsets)[ValueId(i)] =
+        places.offsets[index];
+  }
+  return homes;
+}
+
+bool StateLayout::fill(const Entry& entry,
+                       std::int64_t from,
+                       std::span<std::byte> bytes,
+                       Files& files) {
+  const graph::Content& content = entry.content;
+  if (content.tensor) {
+    std::memcpy(bytes.data(), content.tensor->bytes->data() + from, bytes.size());
+  } else if (!content.file.empty()) {
+    auto file = files.find(content.file);
+    if (file == files.end()) {
+      file = files.emplace(content.file, core::File::open(content.file)).first;
+    }
+    file->second.read_at(Bytes(content.offset + from), bytes);
+  } else if (content.draw) {
+    core::draw_bytes(*content.draw, from / static_cast<std::int64_t>(sizeof(float)), bytes);
+  } else {
+    return false;
+  }
+  if (graph::is_state(entry.role)) check_finite(entry.name, entry.type.dtype, from, bytes);
+  return true;
+}
+
+void StateLayout::load(std::byte* arena) const {
+  Files files;
+  for (const Entry& entry : entries_) {
+    const auto size = static_cast<std::size_t>(entry.type.bytes().count());
+    fill(entry, 0, {arena + entry.offset.count(), size}, files);
   }
 }
 
-Bytes StateLayout::offset(const std::string& name) const {
+void StateLayout::load(std::byte* arena,
+                       const StatePlaces& places,
+                       memory::SpillStore& file) const {
+  constexpr std::size_t kPiece = 256 * 1024;
+  Files files;
+  std::vector<std::byte> piece;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto size = static_cast<std::size_t>(entries_[i].type.bytes().count());
+    if (places.in_file[i] == 0) {
+      fill(entries_[i], 0, {arena + places.offsets[i].count(), size}, files);
+      continue;
+    }
+    piece.resize(kPiece);
+    for (std::size_t from = 0; from < size; from += kPiece) {
+      const std::span<std::byte> bytes(piece.data(), std::min(kPiece, size - from));
+      const auto offset = static_cast<std::int64_t>(from);
+      // The file reads as zeros where nothing was written.
+      if (!fill(entries_[i], offset, bytes, files)) break;
+      file.write(places.offsets[i] + Bytes(offset), bytes);
+    }
+  }
+}
+
+Bytes StateLayout::offset(const std::string& name) const { return entries_[entry(name)].offset; }
+
+std::size_t StateLayout::entry(const std::string& name) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     throw core::fail(ErrorCode::kInvalidArgument, "no state named '{}'", name);
   }
-  return entries_[found->second].offset;
+  return found->second;
 }
 
 }  // namespace lowtide::train

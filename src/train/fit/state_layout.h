@@ -1,33 +1,60 @@
-// StateLayout: one place in the arena for each persistent value, shared by all programs.
+// StateLayout: one place for each persistent value, in the arena or in the spill file, shared by
+// all programs.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/file.h"
 #include "graph/graph.h"
+#include "memory/spill/store.h"
+#include "plan/planner.h"
 
 namespace lowtide::train {
+
+// Where each entry of a layout lies; one of several ways.
+struct StatePlaces {
+  std::vector<char> in_file;   // by entry
+  std::vector<Bytes> offsets;  // in the arena or in the file
+  Bytes arena_bytes;
+  Bytes file_bytes;
+};
 
 // Parameters, statistics and optimizer state are one value per name, whichever program's graph they
 // stand in. Constants are shared where name, type and content agree.
 class StateLayout {
  public:
-  // Offsets of the graph's persistent values without a producer; new ones are appended.
+  // Offsets of the graph's persistent values without a producer, all in the arena; new ones are
+  // appended.
   core::IdVector<graph::ValueId, Bytes> place(const graph::Graph& graph);
 
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   // The bytes of all values of one role.
   [[nodiscard]] Bytes bytes(graph::Role role) const;
+  // Those of them that lie in the arena.
+  [[nodiscard]] Bytes bytes(graph::Role role, const StatePlaces& places) const;
+
+  // Everything in the arena; and, where some may live in a spill file, more and more of it there:
+  // first what an update touches once a step, last what every pass reads. Small values never do.
+  [[nodiscard]] std::vector<StatePlaces> places(bool may_spill) const;
+  // The same for one graph's values.
+  [[nodiscard]] plan::Homes homes(const graph::Graph& graph, const StatePlaces& places) const;
 
   // Reads every value into its place: from its file, straight into the arena; from memory; or
   // leaves zeros (the arena must be fresh). Throws Error(kNumeric) naming the first parameter or
   // statistic that holds a NaN or an infinity, Error(kIo) for a file that cannot be read.
   void load(std::byte* arena) const;
+  // The same where some values live in the file: those pass through 256 KiB of memory.
+  void load(std::byte* arena, const StatePlaces& places, memory::SpillStore& file) const;
 
   // Where the state of that name lies; throws Error(kInvalidArgument) where there is none.
   [[nodiscard]] Bytes offset(const std::string& name) const;
+  // Its entry in StatePlaces; throws likewise.
+  [[nodiscard]] std::size_t entry(const std::string& name) const;
 
  private:
   struct Entry {
@@ -38,7 +65,13 @@ class StateLayout {
     Bytes offset;
   };
 
+  using Files = std::map<std::string, core::File>;
+
+  // Some of an entry's bytes; false where they are zeros.
+  static bool fill(const Entry& entry, std::int64_t from, std::span<std::byte> bytes, Files& files);
   [[nodiscard]] const Entry* find(const graph::Value& value) const;
+  [[nodiscard]] std::vector<std::size_t> spill_order() const;
+  [[nodiscard]] StatePlaces arrange(const std::vector<char>& in_file) const;
 
   std::vector<Entry> entries_;
   std::multimap<std::string, std::size_t> by_name_;
