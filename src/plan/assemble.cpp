@@ -28,6 +28,18 @@ std::vector<Item> slot_items(const Schedule& schedule) {
   return result;
 }
 
+// Spilling makes many candidates of which only the height is asked for: each gets less work.
+Packing pack_buffers(const Schedule& schedule) {
+  constexpr std::int64_t kWork = 100'000'000;
+  constexpr std::int64_t kWorkSpilled = 4'000'000;
+  return pack(buffer_items(schedule), schedule.transfers.empty() ? kWork : kWorkSpilled);
+}
+
+Packing pack_slots(const Schedule& schedule) {
+  constexpr std::int64_t kWork = 1'000'000;
+  return pack(slot_items(schedule), kWork);
+}
+
 // Forward values computed once and still read after the forward pass.
 int count_kept(const Model& model, const Schedule& schedule) {
   std::int32_t end_of_forward = -1;
@@ -64,7 +76,7 @@ class Assembler {
                                            .first = 0,
                                            .last = end});
     }
-    const Packing packing = pack(buffer_items(schedule_));
+    const Packing packing = pack_buffers(schedule_);
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const TransientBuffer& buffer = schedule_.buffers[i];
       ids_.push_back(plan_.buffers.push_back(
@@ -99,7 +111,7 @@ class Assembler {
   }
 
   void add_transfers(Bytes file_base) {
-    const Packing packing = pack(slot_items(schedule_));
+    const Packing packing = pack_slots(schedule_);
     std::size_t packed = 0;
     plan_.spill_bytes = file_base + packing.height;
     for (const ScheduledSlot& slot : schedule_.slots) {
@@ -161,8 +173,8 @@ Plan assemble(const Model& model,
   return assembler.take();
 }
 
-Bytes packed_height(const Schedule& schedule) { return pack(buffer_items(schedule)).height; }
+Bytes packed_height(const Schedule& schedule) { return pack_buffers(schedule).height; }
 
-Bytes packed_slots(const Schedule& schedule) { return pack(slot_items(schedule)).height; }
+Bytes packed_slots(const Schedule& schedule) { return pack_slots(schedule).height; }
 
 }  // namespace lowtide::plan

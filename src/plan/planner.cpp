@@ -13,8 +13,8 @@ namespace {
 
 // Candidates that are tried with spilling, spread over the front; and the sizes that each is
 // squeezed to. The work grows with the product.
-constexpr std::size_t kBases = 8;
-constexpr std::int64_t kSizes = 24;
+constexpr std::size_t kBases = 6;
+constexpr std::int64_t kSizes = 20;
 
 // Of an arena that nothing fits.
 constexpr Bytes kNever{std::int64_t{1} << 60U};
