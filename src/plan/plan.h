@@ -135,10 +135,11 @@ struct Plan {
   Bytes peak_live_bytes;  // most bytes in use at one step, persistent ones included: the lower
                           // bound of arena_bytes; their difference is fragmentation
   std::int32_t peak_step = 0;
-  double predicted_seconds = 0;    // sum over the steps, and what they wait for transfers
-  double lower_bound_seconds = 0;  // no plan of this graph can be faster: every node once
-  int kept = 0;                    // forward values that stay from the forward to the backward pass
-  int recomputed = 0;              // steps that are recomputations
+  double predicted_seconds = 0;  // sum over the steps, and what they wait for transfers
+  // No plan in this order that fits the same arena can be faster. (With spilling: every node once.)
+  double lower_bound_seconds = 0;
+  int kept = 0;        // forward values that stay from the forward to the backward pass
+  int recomputed = 0;  // steps that are recomputations
 
   std::vector<Transfer> transfers;  // by start
   core::IdVector<SlotId, Slot> slots;

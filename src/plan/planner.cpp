@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "plan/assemble.h"
+#include "plan/bound/bound.h"
 
 namespace lowtide::plan {
 
@@ -15,6 +16,8 @@ namespace {
 // squeezed to. The work grows with the product.
 constexpr std::size_t kBases = 6;
 constexpr std::int64_t kSizes = 20;
+
+constexpr int kCuts = 8;  // steps that the lower bound is tried at
 
 // Of an arena that nothing fits.
 constexpr Bytes kNever{std::int64_t{1} << 60U};
@@ -52,12 +55,18 @@ Planner::Planner(const graph::Graph& graph,
                  Policy policy,
                  const std::optional<SpillTier>& tier)
     : model_(read_model(graph, costs)),
-      droppable_(model_),
+      problem_(model_),
       homes_(std::move(homes)),
       policy_(policy),
       tier_(tier),
-      candidates_(search(model_, droppable_, policy)),
-      choices_(homes_.size()) {}
+      candidates_(search(problem_.problem(), policy)),
+      choices_(homes_.size()) {
+  // Views take time too, if little.
+  for (Candidate& candidate : candidates_) {
+    candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
+  }
+  candidates_ = pareto(std::move(candidates_));
+}
 
 Planner::Planner(const graph::Graph& graph,
                  const Costs& costs,
@@ -70,7 +79,7 @@ Planner::Planner(const graph::Graph& graph,
               policy) {}
 
 Schedule Planner::schedule(std::size_t candidate) const {
-  return make_schedule(model_, make_sequence(model_, droppable_, candidates_[candidate].fates));
+  return make_schedule(model_, problem_.sequence(candidates_[candidate].choices));
 }
 
 Schedule Planner::schedule(const Choice& choice, const Homes& homes) const {
@@ -92,7 +101,7 @@ Planner::Choices& Planner::choices(std::size_t homes) {
   if (homes_[homes].file_bytes == Bytes(0)) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       all.push_back(
-          {.candidate = i, .seconds = candidates_[i].seconds, .peak = candidates_[i].peak});
+          {.candidate = i, .seconds = candidates_[i].seconds, .peak = Bytes(candidates_[i].peak)});
     }
   }
   if (tier_) add_spilled(homes_[homes], all);
@@ -162,21 +171,27 @@ std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes, std::size_t home
   }
   for (Choice& choice : choices(homes)) {
     if (base(where) + choice.peak > arena_bytes) continue;
-    if (arena(choice, where) <= arena_bytes) return plan(choice, where);
+    if (arena(choice, where) <= arena_bytes) return plan(choice, where, arena_bytes);
   }
   return infeasible(smallest_choice(homes), where);
 }
 
-Plan Planner::plan(const Choice& choice, const Homes& homes) const {
+Plan Planner::plan(const Choice& choice, const Homes& homes, Bytes arena) const {
   Plan plan = assemble(model_, schedule(choice, homes), homes.offsets, homes.file_offsets,
                        base(homes), homes.file_bytes);
   plan.policy = policy_;
-  if (tier_) plan.rates = tier_->rates;
+  if (tier_) {
+    plan.rates = tier_->rates;
+  } else {  // the bound knows of no transfers
+    const Bytes limit = arena - base(homes);
+    plan.lower_bound_seconds =
+        std::max(plan.lower_bound_seconds, lower_bound(problem_.problem(), limit.count(), kCuts));
+  }
   return plan;
 }
 
 Infeasible Planner::infeasible(const Choice& choice, const Homes& homes) const {
-  const Plan smallest = plan(choice, homes);
+  const Plan smallest = plan(choice, homes, *choice.arena);
   Infeasible answer{.smallest_arena_bytes = smallest.arena_bytes, .peak_node = {}, .residents = {}};
   if (!smallest.steps.empty()) {
     const Step& step = smallest.steps[static_cast<std::size_t>(smallest.peak_step)];

@@ -10,6 +10,7 @@
 #include "plan/model.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
+#include "plan/problem/graph_problem.h"
 #include "plan/schedule.h"
 #include "plan/search/search.h"
 #include "plan/spill/spiller.h"
@@ -68,11 +69,12 @@ class Planner {
   void add_spilled(const Homes& homes, Choices& choices) const;
   Bytes arena(Choice& choice, const Homes& homes);
   Choice& smallest_choice(std::size_t homes);
-  [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes) const;
+  // With the bound for an arena of that size.
+  [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes, Bytes arena) const;
   [[nodiscard]] Infeasible infeasible(const Choice& smallest, const Homes& homes) const;
 
   Model model_;
-  Droppable droppable_;
+  GraphProblem problem_;
   std::vector<Homes> homes_;
   Policy policy_;
   std::optional<SpillTier> tier_;

@@ -1,21 +1,24 @@
-// Search: the candidate plans of a policy. They do not depend on the budget.
+// Search: the candidate schedules of a policy. They do not depend on the budget.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "plan/plan.h"
-#include "plan/sequence.h"
+#include "plan/problem/timeline.h"
 
 namespace lowtide::plan {
 
 struct Candidate {
-  Fates fates;
+  Choices choices;
   double seconds = 0;
-  Bytes peak;  // transient bytes in use at most: its packing is at least this high
+  std::int64_t peak = 0;  // bytes in use at most: a packing is at least this high
 };
 
-// The policy's candidates, none of them both slower and larger than another; fastest first.
-// Deterministic. Never empty.
-std::vector<Candidate> search(const Model& model, const Droppable& droppable, Policy policy);
+// Fastest first; without those that are not smaller than something at least as fast.
+std::vector<Candidate> pareto(std::vector<Candidate> all);
+
+// The policy's candidates, a Pareto set, fastest first. Deterministic. Never empty.
+std::vector<Candidate> search(const Problem& problem, Policy policy);
 
 }  // namespace lowtide::plan

@@ -1,0 +1,55 @@
+#include "plan/problem/editor.h"
+
+namespace lowtide::plan {
+
+void Editor::add(Repetition what) {
+  line_.add(what);
+  log_.push_back({Kind::kAdded, 0, what});
+  const Timeline::Time time = line_.again(what);
+  for (const TensorId tensor : line_.chosen(what.task).writes) {
+    const std::size_t at = line_.touch_at(tensor, time);
+    prune(tensor, line_.touches(tensor)[at - 1].time);
+  }
+}
+
+void Editor::remove(Repetition what) {
+  line_.remove(what);
+  log_.push_back({Kind::kRemoved, 0, what});
+  const Timeline::Time time = line_.again(what);
+  for (const TensorId tensor : line_.chosen(what.task).reads) {
+    const std::size_t at = line_.touch_at(tensor, time);
+    prune(tensor, line_.touches(tensor)[at - 1].time);
+  }
+}
+
+void Editor::choose(TaskId task, std::uint8_t variant) {
+  const std::vector<TensorId> reads = line_.chosen(task).reads;
+  log_.push_back({Kind::kChosen, line_.variant(task), {TaskId(), task}});
+  line_.choose(task, variant);
+  const Timeline::Time time = line_.first(task);
+  for (const TensorId tensor : reads) {
+    const std::size_t at = line_.touch_at(tensor, time);
+    prune(tensor, line_.touches(tensor)[at - 1].time);
+  }
+}
+
+void Editor::undo() {
+  for (; !log_.empty(); log_.pop_back()) {
+    const Change& change = log_.back();
+    switch (change.kind) {
+      case Kind::kAdded: line_.remove(change.what); break;
+      case Kind::kRemoved: line_.add(change.what); break;
+      case Kind::kChosen: line_.choose(change.what.task, change.variant); break;
+    }
+  }
+}
+
+// Removes the repetition that writes the tensor at this time if nothing reads what it writes.
+void Editor::prune(TensorId tensor, Timeline::Time time) {
+  if (!line_.is_repetition(time)) return;
+  const TaskId producer = line_.problem().tensors[tensor].producer;
+  const Repetition what{line_.stage(time), producer};
+  if (line_.again(what) == time && line_.unread(what)) remove(what);
+}
+
+}  // namespace lowtide::plan

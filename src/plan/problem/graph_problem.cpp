@@ -1,0 +1,220 @@
+#include "plan/problem/graph_problem.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lowtide::plan {
+
+namespace {
+
+using graph::Alias;
+using graph::Node;
+using graph::Sharing;
+
+void add_once(std::vector<TensorId>& to, TensorId id) {
+  if (id.valid() && std::find(to.begin(), to.end(), id) == to.end()) to.push_back(id);
+}
+
+// Which views are read after a place in a sequence and before their storage is written again.
+class ViewReaders {
+ public:
+  ViewReaders(const Model& model, const Sequence& tasks)
+      : model_(model), reads_(model.values.size()) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (const ValueId input : model.graph.node(tasks[i].node).inputs) note(input, i);
+    }
+  }
+
+  [[nodiscard]] bool between(NodeId view, std::size_t from, std::size_t to) const {
+    for (const ValueId output : model_.graph.node(view).outputs) {
+      const std::vector<std::size_t>& reads = reads_[output];
+      const auto next = std::upper_bound(reads.begin(), reads.end(), from);
+      if (next != reads.end() && *next <= to) return true;
+    }
+    return false;
+  }
+
+ private:
+  // A read of a view is one of the views it was made from.
+  void note(ValueId id, std::size_t at) {
+    while (model_.values[id].base != id) {
+      reads_[id].push_back(at);
+      id = source(id);
+    }
+  }
+
+  [[nodiscard]] ValueId source(ValueId view) const {
+    const NodeId producer = model_.values[view].producer;
+    const Node& node = model_.graph.node(producer);
+    for (const Alias& alias : model_.nodes[producer].aliases) {
+      if (alias.sharing == Sharing::kView &&
+          node.outputs[static_cast<std::size_t>(alias.output)] == view) {
+        return node.inputs[static_cast<std::size_t>(alias.input)];
+      }
+    }
+    return model_.values[view].base;
+  }
+
+  const Model& model_;
+  core::IdVector<ValueId, std::vector<std::size_t>> reads_;
+};
+
+}  // namespace
+
+GraphProblem::GraphProblem(const Model& model)
+    : model_(model), tensors_(model.values.size()), views_(model.values.size()) {
+  add_tensors();
+  for (const Execution& execution : first_executions(model)) {
+    if (!only_views(execution.node)) add_task(execution.node);
+  }
+  set_deadlines();
+  add_unread_inputs();
+  find_views();
+}
+
+bool GraphProblem::only_views(NodeId id) const {
+  const std::vector<ValueId>& outputs = model_.graph.node(id).outputs;
+  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+    return model_.values[output].base != output;
+  });
+}
+
+void GraphProblem::add_tensors() {
+  for (std::size_t i = 0; i < model_.values.size(); ++i) {
+    const ValueId id(i);
+    const ValueFacts& facts = model_.values[id];
+    if (facts.base != id || !model_.transient(id)) continue;
+    tensors_[id] = problem_.tensors.push_back({.bytes = facts.bytes.count(), .producer = {}});
+  }
+  for (std::size_t i = 0; i < model_.values.size(); ++i) {
+    const ValueFacts& facts = model_.values[ValueId(i)];
+    tensors_[ValueId(i)] = tensors_[facts.base];
+    if (facts.pinned && tensors_[facts.base].valid()) {
+      problem_.tensors[tensors_[facts.base]].lasting = true;
+    }
+  }
+}
+
+void GraphProblem::add_task(NodeId id) {
+  const Node& node = model_.graph.node(id);
+  const NodeFacts& facts = model_.nodes[id];
+  Variant variant{.seconds = facts.seconds,
+                  .seconds_again = facts.seconds,
+                  .workspace = facts.scratch.count(),
+                  .reads = {},
+                  .writes = {},
+                  .in_place = in_place(id)};
+  for (const ValueId input : node.inputs) add_once(variant.reads, tensors_[input]);
+  const TaskId task(problem_.tasks.size());
+  for (const ValueId output : node.outputs) {
+    if (model_.values[output].base != output || !tensors_[output].valid()) continue;
+    variant.writes.push_back(tensors_[output]);
+    problem_.tensors[tensors_[output]].producer = task;
+  }
+  problem_.tasks.push_back(
+      {.variants = {std::move(variant)}, .repeatable = facts.repeatable, .deadline = {}});
+  nodes_.push_back(id);
+}
+
+// The pairs in which the output may lie over everything the node reads from the input's storage.
+std::vector<InPlace> GraphProblem::in_place(NodeId id) const {
+  const Node& node = model_.graph.node(id);
+  const std::vector<Alias>& aliases = model_.nodes[id].aliases;
+  const auto allowed = [&](int output, std::size_t input) {
+    return std::any_of(aliases.begin(), aliases.end(), [&](const Alias& alias) {
+      return alias.sharing == Sharing::kInPlace && alias.output == output &&
+             static_cast<std::size_t>(alias.input) == input;
+    });
+  };
+  std::vector<InPlace> pairs;
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    const TensorId output = tensors_[node.outputs[o]];
+    for (const Alias& alias : aliases) {
+      if (alias.sharing != Sharing::kInPlace || static_cast<std::size_t>(alias.output) != o)
+        continue;
+      const TensorId input = tensors_[node.inputs[static_cast<std::size_t>(alias.input)]];
+      if (!output.valid() || !input.valid()) continue;
+      bool free = std::none_of(pairs.begin(), pairs.end(), [&](const InPlace& pair) {
+        return pair.input == input && pair.output != output;
+      });
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (tensors_[node.inputs[i]] == input) free = free && allowed(alias.output, i);
+      }
+      if (free) pairs.push_back({output, input});
+    }
+  }
+  return pairs;
+}
+
+// What reads a state value may run again until a node overwrites that.
+void GraphProblem::set_deadlines() {
+  core::IdVector<ValueId, TaskId> overwritten(model_.values.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (const ValueId output : model_.graph.node(nodes_[TaskId(i)]).outputs) {
+      const ValueId old = model_.graph.value(output).previous_version;
+      if (old.valid()) overwritten[model_.values[old].base] = TaskId(i);
+    }
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    TaskId& deadline = problem_.tasks[TaskId(i)].deadline;
+    for (const ValueId input : model_.graph.node(nodes_[TaskId(i)]).inputs) {
+      const TaskId at = overwritten[model_.values[input].base];
+      if (at.valid() && (!deadline.valid() || at < deadline)) deadline = at;
+    }
+  }
+}
+
+// An input that nothing reads takes its place all the same, to be filled, until the first step.
+void GraphProblem::add_unread_inputs() {
+  if (nodes_.empty()) return;
+  core::IdVector<TensorId, char> read(problem_.tensors.size(), 0);
+  for (const Task& task : problem_.tasks) {
+    for (const TensorId id : task.variants.front().reads) read[id] = 1;
+  }
+  for (const ValueId input : model_.inputs) {
+    const Tensor& tensor = problem_.tensors[tensors_[input]];
+    if (read[tensors_[input]] != 0 || tensor.lasting) continue;
+    problem_.tasks[TaskId(0)].variants.front().workspace += tensor.bytes;
+  }
+}
+
+void GraphProblem::find_views() {
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+    const NodeId id(i);
+    if (!model_.nodes[id].needed || !only_views(id)) continue;
+    views_[model_.values[model_.graph.node(id).outputs.front()].base].push_back(id);
+  }
+}
+
+Sequence GraphProblem::sequence(const Choices& choices) const {
+  const Timeline line(problem_, choices);
+  Sequence tasks;
+  core::IdVector<NodeId, std::vector<std::size_t>> runs(model_.nodes.size());
+  for (std::size_t step = 0; step < line.steps(); ++step) {
+    const NodeId node = nodes_[line.task(step)];
+    runs[node].push_back(step);
+    tasks.push_back({node, runs[node].size() > 1});
+  }
+  const ViewReaders readers(model_, tasks);
+  Sequence all;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (model_.values[ValueId(i)].producer.valid()) continue;
+    for (const NodeId view : views_[ValueId(i)]) all.push_back({view, false});
+  }
+  for (std::size_t step = 0; step < tasks.size(); ++step) {
+    all.push_back(tasks[step]);
+    const std::vector<std::size_t>& all_runs = runs[tasks[step].node];
+    const auto next = std::upper_bound(all_runs.begin(), all_runs.end(), step);
+    const std::size_t until = next == all_runs.end() ? tasks.size() : *next;
+    for (const ValueId output : model_.graph.node(tasks[step].node).outputs) {
+      for (const NodeId view : views_[output]) {
+        if (!tasks[step].again || readers.between(view, step, until)) {
+          all.push_back({view, tasks[step].again});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace lowtide::plan

@@ -1,0 +1,42 @@
+// GraphProblem: the search's view of a graph, and the way back from its answers to sequences.
+#pragma once
+
+#include <vector>
+
+#include "plan/model.h"
+#include "plan/problem/problem.h"
+#include "plan/problem/timeline.h"
+#include "plan/sequence.h"
+
+namespace lowtide::plan {
+
+// Each tensor is a stretch of storage: a transient value with the views of it. Tasks are the needed
+// nodes in the order of their first executions. Nodes that only make views are none: they take no
+// time and no bytes, and run right behind what they show.
+class GraphProblem {
+ public:
+  // The model must outlive it.
+  explicit GraphProblem(const Model& model);
+
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  // The executions of a choice, with those of views.
+  [[nodiscard]] Sequence sequence(const Choices& choices) const;
+
+ private:
+  [[nodiscard]] bool only_views(NodeId id) const;
+  void add_tensors();
+  void add_task(NodeId id);
+  [[nodiscard]] std::vector<InPlace> in_place(NodeId id) const;
+  void set_deadlines();
+  void add_unread_inputs();
+  void find_views();
+
+  const Model& model_;
+  Problem problem_;
+  core::IdVector<TaskId, NodeId> nodes_;
+  core::IdVector<ValueId, TensorId> tensors_;  // by value; views' too. Invalid for persistent ones
+  // By value: the nodes that make views of it, directly or not, in order.
+  core::IdVector<ValueId, std::vector<NodeId>> views_;
+};
+
+}  // namespace lowtide::plan

@@ -1,0 +1,20 @@
+#include "plan/problem/problem.h"
+
+#include <algorithm>
+
+namespace lowtide::plan {
+
+std::size_t fastest_variant(const Task& task) {
+  const auto fastest =
+      std::min_element(task.variants.begin(), task.variants.end(),
+                       [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
+  return static_cast<std::size_t>(fastest - task.variants.begin());
+}
+
+double Problem::fastest_seconds() const {
+  double sum = 0;
+  for (const Task& task : tasks) sum += task.variants[fastest_variant(task)].seconds;
+  return sum;
+}
+
+}  // namespace lowtide::plan

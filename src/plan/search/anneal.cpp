@@ -1,0 +1,266 @@
+#include "plan/search/anneal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "plan/problem/editor.h"
+
+namespace lowtide::plan {
+
+namespace {
+
+using Time = Timeline::Time;
+
+class Annealer {
+ public:
+  Annealer(const Problem& problem, const Choices& start, const AnnealSettings& settings)
+      : settings_(settings), random_(settings.seed, 0), line_(problem, start), editor_(line_) {
+    double seconds = 0;
+    double bytes = 0;
+    std::size_t repeatable = 0;
+    for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
+      const Tensor& tensor = problem.tensors[TensorId(i)];
+      if (tensor.lasting || !tensor.producer.valid() || tensor.bytes == 0) continue;
+      if (!problem.tasks[tensor.producer].repeatable) continue;
+      droppable_.emplace_back(i);
+      bytes += static_cast<double>(tensor.bytes);
+    }
+    for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
+      const Task& task = problem.tasks[TaskId(i)];
+      if (task.variants.size() > 1) choosable_.emplace_back(i);
+      if (!task.repeatable) continue;
+      seconds += task.variants[0].seconds_again;
+      ++repeatable;
+    }
+    heat_ = settings.heat * seconds / static_cast<double>(std::max<std::size_t>(repeatable, 1));
+    price_ = typical_price_ = bytes > 0 ? seconds / bytes : 0;
+  }
+
+  Choices run() {
+    now_ = value();
+    note_best();
+    const double cooling = std::pow(1e-3, 1.0 / static_cast<double>(settings_.moves));
+    double heat = heat_;
+    for (std::int64_t i = 0; i < settings_.moves; ++i, heat *= cooling) {
+      if (i % kRound == 0) adapt();
+      within_ += excess_ == 0 ? 1 : 0;
+      if (!change()) continue;
+      const double next = value();
+      if (next <= now_ - heat * std::log(random_.uniform() + 1e-300)) {
+        now_ = next;
+        editor_.commit();
+        note_best();
+      } else {
+        editor_.undo();
+        excess_ = before_;
+      }
+    }
+    return best_;
+  }
+
+ private:
+  static constexpr std::int64_t kRound = 64;
+
+  double value() {
+    before_ = excess_;
+    excess_ = line_.excess(settings_.limit);
+    return line_.seconds() + price_ * static_cast<double>(excess_);
+  }
+
+  // Raises the price of bytes while the walk is too large, lowers it while it fits.
+  void adapt() {
+    constexpr double kFactor = 1.15;
+    if (within_ == 0) price_ = std::min(price_ * kFactor, typical_price_ * 1e3);
+    if (within_ > kRound / 4) price_ = std::max(price_ / kFactor, typical_price_ * 1e-3);
+    within_ = 0;
+    now_ = line_.seconds() + price_ * static_cast<double>(excess_);
+  }
+
+  void note_best() {
+    if (excess_ > best_excess_) return;
+    if (excess_ == best_excess_ && line_.seconds() >= best_seconds_ - 1e-12) return;
+    best_excess_ = excess_;
+    best_seconds_ = line_.seconds();
+    best_ = line_.choices();
+  }
+
+  bool change() {
+    const std::uint64_t dice = random_.below(16);
+    const int moves = dice < 9 ? 1 : dice < 14 ? 2 : 3;
+    for (int i = 0; i < moves; ++i) move();
+    return editor_.changed();
+  }
+
+  void move() {
+    const std::uint64_t dice = random_.below(100);
+    const bool large = excess_ > 0;
+    if (dice < (large ? 50U : 25U)) return drop();
+    if (dice < (large ? 70U : 70U)) return keep();
+    if (dice < 85) return shift();
+    if (!choosable_.empty()) return vary();
+    keep();
+  }
+
+  template <class T>
+  const T& any(const std::vector<T>& of) {
+    return of[random_.below(of.size())];
+  }
+
+  // Computes a tensor again before a later read, so that it is not in memory at some step.
+  void drop() {
+    if (droppable_.empty()) return;
+    const Time time = line_.time(crowded_step());
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      const TensorId tensor = any(droppable_);
+      const std::vector<Timeline::Touch>& touches = line_.touches(tensor);
+      const std::size_t next = line_.touch_at(tensor, time);
+      if (next == 0 || next >= touches.size() || touches[next].time == time) continue;
+      if (touches[next].write) continue;
+      if (random_.below(3) == 0 && read_otherwise(tensor, touches[next].time)) return;
+      const Repetition what{line_.stage(touches[next].time),
+                            line_.problem().tensors[tensor].producer};
+      if (!line_.allowed(what) || line_.contains(what)) continue;
+      static constexpr double kFollow[] = {0, 0.5, 0.9};
+      editor_.add(what);
+      follow(what, kFollow[random_.below(3)]);
+      return;
+    }
+  }
+
+  // Has the task at this time run in a variant that does not read the tensor, if there is one.
+  bool read_otherwise(TensorId tensor, Time time) {
+    if (line_.is_repetition(time)) return false;
+    const TaskId id = line_.task_at(time);
+    const std::vector<Variant>& variants = line_.problem().tasks[id].variants;
+    const std::size_t from = random_.below(variants.size());
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const std::size_t other = (from + i) % variants.size();
+      const std::vector<TensorId>& reads = variants[other].reads;
+      if (std::find(reads.begin(), reads.end(), tensor) != reads.end()) continue;
+      editor_.choose(id, static_cast<std::uint8_t>(other));
+      return true;
+    }
+    return false;
+  }
+
+  // Computes inputs of a repetition again as well, instead of keeping them until then.
+  void follow(Repetition what, double chance) {
+    if (chance == 0) return;
+    const Time time = line_.again(what);
+    const std::vector<TensorId> reads = line_.chosen(what.task).reads;
+    for (const TensorId read : reads) {
+      const Tensor& tensor = line_.problem().tensors[read];
+      if (!tensor.producer.valid()) continue;
+      const std::vector<Timeline::Touch>& touches = line_.touches(read);
+      const std::size_t at = line_.touch_at(read, time);
+      if (at + 1 < touches.size() && !touches[at + 1].write) continue;  // stays in any case
+      const Time before = touches[at - 1].time;
+      const Repetition also{what.stage, tensor.producer};
+      if (line_.stage(before) == what.stage || !line_.allowed(also) || line_.contains(also))
+        continue;
+      if (random_.uniform() >= chance) continue;
+      editor_.add(also);
+      follow(also, chance);
+    }
+  }
+
+  // A step beyond the limit, or any one if there is none.
+  std::size_t crowded_step() {
+    const std::size_t from = random_.below(line_.steps());
+    if (excess_ == 0) return from;
+    for (std::size_t i = 0; i < line_.steps(); ++i) {
+      const std::size_t step = (from + i) % line_.steps();
+      if (line_.bytes(step) > settings_.limit) return step;
+    }
+    return from;
+  }
+
+  void keep() {
+    if (!line_.repetitions().empty()) editor_.remove(any(line_.repetitions()));
+  }
+
+  // Moves a repetition, and often those of its stage that it is computed from, to another stage:
+  // to a neighbour or to where one of its operands is used.
+  void shift() {
+    if (line_.repetitions().empty()) return;
+    const Repetition what = any(line_.repetitions());
+    const TaskId stage = random_.below(2) == 0 ? nearby(what.stage) : where_used(what.task);
+    if (!stage.valid() || stage == what.stage) return;
+    chain_ = {what.task};
+    if (random_.below(4) != 0) find_chain(what.stage);
+    for (const TaskId task : chain_) {
+      const Repetition other{stage, task};
+      if (line_.allowed(other) && !line_.contains(other)) editor_.add(other);
+    }
+    for (const TaskId task : chain_) {
+      const Repetition old{what.stage, task};
+      if (line_.contains(old)) editor_.remove(old);
+    }
+  }
+
+  TaskId nearby(TaskId stage) {
+    constexpr std::int64_t kReach = 6;
+    const auto offset = static_cast<std::int64_t>(random_.below(2 * kReach + 1)) - kReach;
+    const std::int64_t moved = static_cast<std::int64_t>(stage.index()) + offset;
+    const auto size = static_cast<std::int64_t>(line_.problem().tasks.size());
+    return moved < 0 || moved >= size ? TaskId() : TaskId(static_cast<std::size_t>(moved));
+  }
+
+  TaskId where_used(TaskId task) {
+    const Variant& variant = line_.chosen(task);
+    const std::size_t chosen = random_.below(variant.reads.size() + variant.writes.size());
+    const TensorId tensor = chosen < variant.reads.size()
+                                ? variant.reads[chosen]
+                                : variant.writes[chosen - variant.reads.size()];
+    const Timeline::Touch touch = any(line_.touches(tensor));
+    return touch.time < 0 || touch.time == Timeline::kEnd ? TaskId() : line_.stage(touch.time);
+  }
+
+  // Adds to the chain what its members are computed from in this stage.
+  void find_chain(TaskId stage) {
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      for (const TensorId read : line_.chosen(chain_[i]).reads) {
+        const TaskId producer = line_.problem().tensors[read].producer;
+        if (!producer.valid() || !line_.contains({stage, producer})) continue;
+        if (std::find(chain_.begin(), chain_.end(), producer) != chain_.end()) continue;
+        chain_.push_back(producer);
+      }
+    }
+  }
+
+  void vary() {
+    const TaskId task = any(choosable_);
+    const std::size_t count = line_.problem().tasks[task].variants.size();
+    const std::size_t other = (line_.variant(task) + 1 + random_.below(count - 1)) % count;
+    editor_.choose(task, static_cast<std::uint8_t>(other));
+  }
+
+  const AnnealSettings& settings_;
+  core::RandomStream random_;
+  Timeline line_;
+  Editor editor_;
+  std::vector<TensorId> droppable_;
+  std::vector<TaskId> choosable_;
+  std::vector<TaskId> chain_;
+  double heat_ = 0;           // seconds
+  double typical_price_ = 0;  // seconds a byte, as the next
+  double price_ = 0;
+  double now_ = 0;
+  std::int64_t excess_ = 0;
+  std::int64_t before_ = 0;  // the last move
+  std::int64_t within_ = 0;  // moves of this round that met the limit
+  std::int64_t best_excess_ = INT64_MAX;
+  double best_seconds_ = 0;
+  Choices best_;
+};
+
+}  // namespace
+
+Choices anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings) {
+  return Annealer(problem, start, settings).run();
+}
+
+}  // namespace lowtide::plan

@@ -1,0 +1,44 @@
+#include "plan/search/solve.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "plan/bound/cut.h"
+#include "plan/search/anneal.h"
+#include "plan/search/relaxed.h"
+
+namespace lowtide::plan {
+
+namespace {
+
+constexpr std::uint64_t kStarts = 2;
+constexpr std::int64_t kMoves = 80'000;  // of each start
+
+// What a schedule is judged by: bytes beyond the limit, then seconds.
+std::pair<std::int64_t, double> rank(const Timeline& line, std::int64_t limit) {
+  return {std::max<std::int64_t>(line.peak() - limit, 0), line.seconds()};
+}
+
+}  // namespace
+
+Choices solve(const Problem& problem, std::int64_t limit) {
+  Timeline best(problem);
+  const auto consider = [&](const Choices& start, const AnnealSettings& settings) {
+    Timeline line(problem, anneal(problem, start, settings));
+    if (rank(line, limit) < rank(best, limit)) best = std::move(line);
+  };
+  const std::vector<TaskId> peak = crowded_steps(problem, limit, 1);
+  if (peak.empty()) return best.choices();
+  const Choices all_kept = best.choices();
+  for (std::uint64_t seed = 1; seed <= kStarts; ++seed) {
+    consider(all_kept, {.limit = limit, .moves = kMoves, .seed = seed, .heat = 1});
+  }
+  const Cut cut(problem, peak.front(), seconds_of_all_repetitions(problem));
+  consider(relaxed(problem, cut, limit),
+           {.limit = limit, .moves = kMoves, .seed = kStarts + 2, .heat = 0.3});
+  consider(best.choices(), {.limit = limit, .moves = kMoves, .seed = kStarts + 1, .heat = 0.2});
+  return best.choices();
+}
+
+}  // namespace lowtide::plan

@@ -1,0 +1,45 @@
+// The search's view of a graph: what it counts is what the schedule of its answer takes.
+#include "plan/problem/graph_problem.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "plan/schedule.h"
+#include "plan/toy_net.h"
+
+namespace lowtide::plan {
+namespace {
+
+// Any repetitions at all, some of each stage.
+Choices random_choices(const Problem& problem, std::uint64_t seed) {
+  core::RandomStream random(seed, 1);
+  Timeline line(problem);
+  const std::size_t tasks = problem.tasks.size();
+  for (std::size_t i = 0; i < 2 * tasks; ++i) {
+    const Repetition what{TaskId(random.below(tasks)), TaskId(random.below(tasks))};
+    if (line.allowed(what) && !line.contains(what)) line.add(what);
+  }
+  return line.choices();
+}
+
+TEST(GraphProblem, CountsTheBytesOfTheSchedule) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const ToyNet net = random_net(seed);
+    const Model model = read_model(net.graph, net.costs);
+    const GraphProblem graph_problem(model);
+    for (const Choices& choices : {Timeline(graph_problem.problem()).choices(),
+                                   random_choices(graph_problem.problem(), seed)}) {
+      const Timeline line(graph_problem.problem(), choices);
+      const Schedule schedule = make_schedule(model, graph_problem.sequence(choices));
+      const std::vector<Bytes> live = profile(schedule);
+      EXPECT_EQ(*std::max_element(live.begin(), live.end()), Bytes(line.peak()))
+          << "seed " << seed << ", " << choices.repetitions.size() << " repetitions\n"
+          << graph::dump(net.graph);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lowtide::plan

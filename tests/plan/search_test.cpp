@@ -1,0 +1,215 @@
+// The search on small problems drawn at random: bytes counted step by step, exhaustive search, and
+// the bound below both.
+#include "plan/search/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "plan/bound/bound.h"
+#include "plan/problem/editor.h"
+#include "plan/search/solve.h"
+
+namespace lowtide::plan {
+namespace {
+
+constexpr std::size_t kForward = 4;
+
+// Four forward tasks and a loss; then, backwards, tasks that read the gradient, and what their
+// forward task read or, in a second variant, wrote; after each an update it sets a deadline for.
+Problem random_problem(std::uint64_t seed) {
+  core::RandomStream random(seed, 2);
+  Problem problem;
+  const auto tensor = [&](std::size_t producer) {
+    const auto bytes = static_cast<std::int64_t>(1 + random.below(9));
+    return problem.tensors.push_back({.bytes = bytes, .producer = TaskId(producer)});
+  };
+  const auto seconds = [&] { return static_cast<double>(1 + random.below(8)); };
+  std::vector<TensorId> values = {problem.tensors.push_back({.bytes = 3, .producer = {}})};
+  for (std::size_t i = 0; i <= kForward; ++i) {
+    Variant variant{.seconds = seconds(), .reads = {values.back()}, .writes = {}, .in_place = {}};
+    variant.seconds_again = variant.seconds - static_cast<double>(random.below(2));
+    variant.workspace = static_cast<std::int64_t>(random.below(4));
+    if (i > 1 && random.below(3) == 0) variant.reads.push_back(values[random.below(i)]);
+    values.push_back(tensor(i));
+    variant.writes = {values.back()};
+    problem.tasks.push_back({.variants = {variant}, .repeatable = i < kForward, .deadline = {}});
+  }
+  TensorId gradient = values.back();
+  for (std::size_t i = kForward; i-- > 0;) {
+    const TaskId task(problem.tasks.size());
+    const TensorId before = gradient;
+    gradient = tensor(task.index());
+    problem.tensors[gradient].bytes = problem.tensors[before].bytes;
+    const std::vector<InPlace> pairs = {{gradient, before}};
+    std::vector<Variant> variants;
+    variants.push_back({seconds(), 0, 1, {before, values[i]}, {gradient}, pairs});
+    if (random.below(2) == 0) {
+      variants.push_back({seconds(), 0, 0, {before, values[i + 1]}, {gradient}, pairs});
+    }
+    problem.tasks.push_back({.variants = variants, .repeatable = false, .deadline = {}});
+    if (random.below(3) == 0) problem.tasks[TaskId(i)].deadline = task;
+  }
+  problem.tensors[gradient].lasting = true;
+  return problem;
+}
+
+// Bytes of every step by the definition: everything that is read later or used now.
+std::vector<std::int64_t> bytes_by_step(const Timeline& line) {
+  const Problem& problem = line.problem();
+  const std::size_t steps = line.steps();
+  std::map<TensorId, std::size_t> next_read;  // walking backwards; absent: not needed
+  for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
+    if (problem.tensors[TensorId(i)].lasting) next_read[TensorId(i)] = steps;
+  }
+  std::vector<std::int64_t> result(steps);
+  for (std::size_t step = steps; step-- > 0;) {
+    const Variant& variant = line.chosen(line.task(step));
+    std::map<TensorId, std::size_t> live = next_read;
+    for (const TensorId read : variant.reads) live.emplace(read, step);
+    for (const TensorId write : variant.writes) live.emplace(write, step);
+    result[step] = variant.workspace;
+    for (const auto& [tensor, at] : live) result[step] += problem.tensors[tensor].bytes;
+    for (const InPlace& pair : variant.in_place) {
+      if (!next_read.contains(pair.input)) result[step] -= problem.tensors[pair.input].bytes;
+    }
+    for (const TensorId write : variant.writes) next_read.erase(write);
+    for (const TensorId read : variant.reads) next_read.emplace(read, step);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> bytes(const Timeline& line) {
+  std::vector<std::int64_t> result;
+  for (std::size_t step = 0; step < line.steps(); ++step) result.push_back(line.bytes(step));
+  return result;
+}
+
+std::vector<Repetition> all_allowed(const Timeline& line) {
+  std::vector<Repetition> all;
+  for (std::size_t stage = 0; stage < line.problem().tasks.size(); ++stage) {
+    for (std::size_t task = 0; task < stage; ++task) {
+      const Repetition what{TaskId(stage), TaskId(task)};
+      if (line.allowed(what)) all.push_back(what);
+    }
+  }
+  return all;
+}
+
+// The fastest within the limit of all variants and up to `count` repetitions from `from` on.
+double exhaustive(Timeline& line,
+                  const std::vector<Repetition>& all,
+                  std::size_t from,
+                  int count,
+                  std::int64_t limit) {
+  double best = line.peak() <= limit ? line.seconds() : std::numeric_limits<double>::infinity();
+  for (std::size_t i = from; count > 0 && i < all.size(); ++i) {
+    line.add(all[i]);
+    best = std::min(best, exhaustive(line, all, i + 1, count - 1, limit));
+    line.remove(all[i]);
+  }
+  return best;
+}
+
+double exhaustive(const Problem& problem, std::int64_t limit) {
+  double best = std::numeric_limits<double>::infinity();
+  for (unsigned mask = 0; mask < 1U << kForward; ++mask) {
+    Timeline line(problem);
+    for (std::size_t i = 0; i < kForward; ++i) {
+      const TaskId task(kForward + 1 + i);
+      const std::size_t wanted = (mask >> i) & 1U;
+      if (wanted < problem.tasks[task].variants.size()) {
+        line.choose(task, static_cast<std::uint8_t>(wanted));
+      }
+    }
+    best = std::min(best, exhaustive(line, all_allowed(line), 0, 3, limit));
+  }
+  return best;
+}
+
+TEST(Timeline, KeepsTheBytesOfEveryStepThroughAnyChange) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Problem problem = random_problem(seed);
+    core::RandomStream random(seed, 3);
+    Timeline line(problem);
+    const std::vector<Repetition> all = all_allowed(line);
+    for (int change = 0; change < 60; ++change) {
+      const Repetition what = all[random.below(all.size())];
+      line.contains(what) ? line.remove(what) : line.add(what);
+      const TaskId task(kForward + 1 + random.below(kForward));
+      line.choose(task,
+                  static_cast<std::uint8_t>(random.below(problem.tasks[task].variants.size())));
+      ASSERT_EQ(bytes(line), bytes_by_step(line)) << "seed " << seed << ", change " << change;
+    }
+    const Timeline again(problem, line.choices());
+    EXPECT_EQ(bytes(again), bytes(line));
+    EXPECT_NEAR(again.seconds(), line.seconds(), 1e-9);
+  }
+}
+
+TEST(Timeline, AnEditorTakesChangesBack) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Problem problem = random_problem(seed);
+    core::RandomStream random(seed, 4);
+    Timeline line(problem);
+    Editor editor(line);
+    const std::vector<Repetition> all = all_allowed(line);
+    for (int round = 0; round < 20; ++round) {
+      const std::vector<std::int64_t> before = bytes(line);
+      const double seconds = line.seconds();
+      for (int i = 0; i < 3; ++i) {
+        const Repetition what = all[random.below(all.size())];
+        line.contains(what) ? editor.remove(what) : editor.add(what);
+      }
+      if (random.below(2) == 0) {
+        editor.commit();
+        continue;
+      }
+      editor.undo();
+      ASSERT_EQ(bytes(line), before) << "seed " << seed;
+      ASSERT_NEAR(line.seconds(), seconds, 1e-9);
+    }
+  }
+}
+
+TEST(Search, FindsWhatExhaustiveSearchFindsAndTheBoundIsBelow) {
+  int binding = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Problem problem = random_problem(seed);
+    const std::int64_t peak = Timeline(problem).peak();
+    for (std::int64_t limit = peak; limit > peak / 2; limit -= 4) {
+      const double best = exhaustive(problem, limit);
+      const double bound = lower_bound(problem, limit, 100);
+      const Timeline found(problem, solve(problem, limit));
+      if (found.peak() > limit) {
+        EXPECT_EQ(best, std::numeric_limits<double>::infinity()) << seed << " at " << limit;
+        break;
+      }
+      EXPECT_LE(found.seconds(), best + 1e-9) << "seed " << seed << " at " << limit;
+      EXPECT_LE(bound, found.seconds() + 1e-9) << "seed " << seed << " at " << limit;
+      binding += bound > problem.fastest_seconds() + 1e-9 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(binding, 0);  // else the bound says nothing
+}
+
+TEST(Search, CandidatesAreAParetoSetAndAsTheySay) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Problem problem = random_problem(seed);
+    const std::vector<Candidate> candidates = search(problem, Policy::kLowtide);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Timeline line(problem, candidates[i].choices);
+      EXPECT_EQ(line.peak(), candidates[i].peak);
+      EXPECT_NEAR(line.seconds(), candidates[i].seconds, 1e-9);
+      if (i == 0) continue;
+      EXPECT_GT(candidates[i].seconds, candidates[i - 1].seconds);
+      EXPECT_LT(candidates[i].peak, candidates[i - 1].peak);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lowtide::plan
