@@ -25,11 +25,14 @@ def lowtide(*arguments, json_output=True, prefix=()):
 
 SEQUENCE = 256  # tokens of a sample
 
-NETWORKS = {  # name: (zoo arguments, channels, size, classes); no channels: tokens
+# name: (zoo arguments, channels, size, classes); no channels: tokens
+NETWORKS = {
     "gpt2-small": (["gpt2", "--sequence", str(SEQUENCE)], None, SEQUENCE, 50257),
     "vit-b16": (["vit"], 3, 224, 1000),
     "resnet50": (["resnet", "--depth", "50", "--classes", "1000"], 3, 224, 1000),
     "resnet18-64": (["resnet", "--depth", "18", "--classes", "10", "--size", "64"], 3, 64, 10),
+    "densenet121": (["densenet", "--depth", "121", "--classes", "1000"], 3, 224, 1000),
+    "mobilenet-v3": (None, 3, 224, 1000),  # not of the zoo: exported
     "vgg16": (["vgg", "--depth", "16", "--classes", "1000"], 3, 224, 1000),
     "wrn-28-2": (["wrn", "--depth", "28", "--width", "2"], 3, 32, 10),
     "wrn-16-2": (

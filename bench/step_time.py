@@ -1,11 +1,13 @@
 """Seconds per training step and peak resident memory: Lowtide (--policy keep) against PyTorch.
 
-usage: step_time.py [--rounds N] [--steps N] [--threads N] [--realtime] [NETWORK ...]
+usage: step_time.py [--rounds N] [--steps N] [--threads N] [--realtime] [--ways WAY ...] [NETWORK ...]
 
 Both train the same network from random weights on the same shapes: convolutional ones with SGD and
-momentum, PyTorch in channels-last; transformers with AdamW, PyTorch eager and compiled, the better
-one counts. They take turns, each in a process of its own; the best step of all rounds counts. Run
-with a Python that has torch and torchvision, as root or with the right to `chrt` for --realtime.
+momentum, transformers with AdamW. PyTorch runs in each of its ways: eager, compiled and, for
+convolutional networks, channels-last or not; the best one counts, --ways names fewer. They take
+turns, each in a process of its own; the best step of all rounds counts. Run with a Python that has
+torch and torchvision (mobilenet-v3, which PyTorch exports, needs onnx), as root or with the right
+to `chrt` for --realtime.
 """
 
 import argparse
@@ -17,9 +19,10 @@ import time
 
 import program
 
-BATCH = {"gpt2-small": 4, "vit-b16": 8, "resnet50": 16, "vgg16": 16,
+BATCH = {"densenet121": 16, "mobilenet-v3": 32, "gpt2-small": 4, "vit-b16": 8, "resnet50": 16, "vgg16": 16,
          "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
 TRANSFORMERS = ("gpt2-small", "vit-b16")
+WAYS = ("channels-last", "contiguous", "compiled")  # of PyTorch; the first is eager for all networks
 
 
 def torch_network(name):
@@ -33,6 +36,13 @@ def torch_network(name):
         if name.startswith("gpt2"):
             return torch_transformers.Gpt2(classes, program.SEQUENCE)
         return torch_transformers.Vit(classes)
+
+    if name in ("densenet121", "mobilenet-v3"):
+        import torchvision
+
+        make = {"densenet121": torchvision.models.densenet121,
+                "mobilenet-v3": torchvision.models.mobilenet_v3_large}[name]
+        return make(num_classes=program.NETWORKS[name][3])
 
     if name.startswith("vgg"):
         import torchvision
@@ -88,7 +98,7 @@ def batch_of(name):
     return x, torch.randint(0, classes, (BATCH[name],))
 
 
-def run_torch(name, steps, threads, compiled):
+def run_torch(name, steps, threads, way):
     """In this process: trains and prints the seconds of the best step and VmHWM."""
     import torch
 
@@ -98,9 +108,10 @@ def run_torch(name, steps, threads, compiled):
     if name in TRANSFORMERS:
         optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
     else:
-        net, x = (t.to(memory_format=torch.channels_last) for t in (net, x))
+        if way != "contiguous":
+            net, x = (t.to(memory_format=torch.channels_last) for t in (net, x))
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    call = torch.compile(net) if compiled else net
+    call = torch.compile(net) if way == "compiled" else net
     seconds = []
     for _ in range(steps):
         start = time.perf_counter()
@@ -112,12 +123,27 @@ def run_torch(name, steps, threads, compiled):
     print(json.dumps({"seconds": min(seconds), "peak": peak}))
 
 
+def onnx_file(name):
+    """The network as Lowtide reads it: the zoo's, or PyTorch's export."""
+    if program.NETWORKS[name][0]:
+        return program.network(name)
+    path = program.WORK / f"{name}.onnx"
+    if not path.exists():
+        import torch
+
+        program.WORK.mkdir(exist_ok=True)
+        torch.onnx.export(torch_network(name).train(), (batch_of(name)[0],), path, dynamo=False,
+                          opset_version=17, training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False, input_names=["input"])
+    return path
+
+
 def run_lowtide(name, steps, threads, prefix):
     update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
     if name not in TRANSFORMERS:
         update = ["--lr", "0.01", "--momentum", "0.9"]
     result = program.lowtide(
-        "train", program.network(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
+        "train", onnx_file(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
         BATCH[name], "--steps", steps, "--policy", "keep", *update, "--threads", threads,
         prefix=prefix)
     return {"seconds": result["step_seconds"]["min"], "peak": result["peak_rss_bytes"]}
@@ -131,10 +157,11 @@ def main():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--realtime", action="store_true", help="run both before other processes")
-    parser.add_argument("--torch", choices=["eager", "compiled"], help=argparse.SUPPRESS)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of PyTorch")
+    parser.add_argument("--torch", choices=WAYS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.torch:
-        run_torch(options.networks[0], options.steps, options.threads, options.torch == "compiled")
+        run_torch(options.networks[0], options.steps, options.threads, options.torch)
         return
     prefix = ["chrt", "-r", "1"] if options.realtime else []
     print(f"{'network':<14}{'lowtide s':>11}{'torch s':>10}{'ratio':>8}"
@@ -143,7 +170,9 @@ def main():
         ours, theirs = [], []
         for _ in range(options.rounds):
             ours.append(run_lowtide(name, options.steps, options.threads, prefix))
-            for way in ("eager", "compiled") if name in TRANSFORMERS else ("eager",):
+            for way in options.ways:
+                if way == "contiguous" and name in TRANSFORMERS:
+                    continue
                 output = subprocess.run(
                     [*prefix, sys.executable, __file__, "--torch", way, name, "--steps",
                      str(options.steps), "--threads", str(options.threads)],

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -101,8 +103,11 @@ HWY_ATTR inline void multiply_block(const ProductBlock& block) {
     const std::int64_t n = std::min(width, block.n - j);
     for (std::int64_t i = 0; i < block.rows; i += kTileRows) {
       const float* const a = block.left.at + i / kTileRows * block.left.tile;
-      Tile t = tile_sums(a, block.left.row, block.left.step, panel, block.count);
       const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - i);
+      float* const y = block.y + i * block.stride + j;
+      // What is added to comes from afar: it is on its way while the sums are made.
+      for (std::int64_t r = 0; r < rows; ++r) hwy::Prefetch(y + r * block.stride);
+      Tile t = tile_sums(a, block.left.row, block.left.step, panel, block.count);
       if (rows < kTileRows || n < width) {
         store_part(t, block, i, j, rows, n);
         continue;
@@ -111,7 +116,7 @@ HWY_ATTR inline void multiply_block(const ProductBlock& block) {
         const float* const bias = block.bias + j;
         t.for_each_row([&](TileRow& row, std::int64_t) HWY_ATTR { row.add_from(bias); });
       }
-      store_tile(t, block.y + i * block.stride + j, block.stride, block.add);
+      store_tile(t, y, block.stride, block.add);
     }
   }
 }

@@ -45,11 +45,19 @@ HWY_EXPORT(MultiplyBlock);
 
 namespace {
 
-// A packed panel of 256 x 16 fills half of a small first cache, 16 such panels half of a small
-// second one, and so do the rows that meet them.
-constexpr std::int64_t kDepth = 256;
-constexpr std::int64_t kColumns = 256;
+// How much of the sides is packed at a time, at most. A block of the left side, 96 x 512, stays in
+// a small second cache while the panels of the right side pass by; each of these, 512 x 16, stays
+// in the first one while it meets the block's tiles. The deeper, the less often y is read and
+// written.
+constexpr std::int64_t kDepth = 512;
+constexpr std::int64_t kColumns = 1024;
 constexpr std::int64_t kRows = 16 * kTileRows;
+
+// The size of a few parts of about the same size, of at most `most` and whole units.
+std::int64_t even_part(std::int64_t all, std::int64_t most, std::int64_t unit) {
+  const std::int64_t parts = std::max<std::int64_t>((all + most - 1) / most, 1);
+  return (all + parts * unit - 1) / (parts * unit) * unit;
+}
 
 // Floats that one thread packs into: first the right side, then the left one.
 struct Scratch {
@@ -57,9 +65,8 @@ struct Scratch {
     const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
     const std::int64_t depth = std::min(kDepth, shape.depth);
     const std::int64_t panels = (std::min(kColumns, shape.columns) + width - 1) / width;
-    const std::int64_t rows = shape.transpose_a ? std::min(kRows, shape.rows) : kTileRows;
     right = depth * panels * width;
-    left = (rows + kTileRows - 1) / kTileRows * tile_stride(depth);
+    left = (std::min(kRows, shape.rows) + kTileRows - 1) / kTileRows * tile_stride(depth);
   }
 
   [[nodiscard]] std::int64_t floats() const { return right + left; }
@@ -71,6 +78,8 @@ struct Scratch {
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
 };
 
 // One product of the batch.
@@ -83,77 +92,60 @@ struct Product {
 };
 
 void pack_right(const Product& p, Range depth, Range columns, float* packed) {
-  const std::int64_t count = depth.end - depth.begin;
-  const std::int64_t n = columns.end - columns.begin;
   if (p.shape.transpose_b) {
     const float* const rows = p.b + columns.begin * p.shape.depth + depth.begin;
-    HWY_DYNAMIC_DISPATCH(PackRows)(rows, p.shape.depth, count, n, packed);
+    HWY_DYNAMIC_DISPATCH(PackRows)(rows, p.shape.depth, depth.size(), columns.size(), packed);
   } else {
     const float* const rows = p.b + depth.begin * p.shape.columns + columns.begin;
-    HWY_DYNAMIC_DISPATCH(PackColumns)(rows, p.shape.columns, count, n, packed);
+    HWY_DYNAMIC_DISPATCH(PackColumns)(rows, p.shape.columns, depth.size(), columns.size(), packed);
   }
 }
 
-// Multiplies rows of the left side, at most kRows of them, with the packed right side.
-void multiply_rows(const Product& p, Range depth, Range rows, ProductBlock block, float* packed) {
-  const std::int64_t count = depth.end - depth.begin;
-  const std::int64_t all = rows.end - rows.begin;
-  block.y += rows.begin * p.shape.columns;
+// Packed even where rows could be read where they lie: rows a multiple of a page apart meet in few
+// sets of a cache.
+void pack_left(const Product& p, Range depth, Range rows, float* packed) {
   if (p.shape.transpose_a) {
-    pack_tiles(p.a + depth.begin * p.shape.rows + rows.begin, p.shape.rows, count, all, packed);
-    block.left = {packed, 1, kTileRows, tile_stride(count)};
-    block.rows = all;
-    HWY_DYNAMIC_DISPATCH(MultiplyBlock)(block);
-    return;
+    pack_tiles(p.a + depth.begin * p.shape.rows + rows.begin, p.shape.rows, depth.size(),
+               rows.size(), packed);
+  } else {
+    pack_rows_as_tiles(p.a + rows.begin * p.shape.depth + depth.begin, p.shape.depth, rows.size(),
+                       depth.size(), packed);
   }
-  // Whole tiles are read where they lie; what is left is packed, so that no row beyond is read.
-  const float* const first = p.a + rows.begin * p.shape.depth + depth.begin;
-  block.rows = all / kTileRows * kTileRows;
-  block.left = {first, p.shape.depth, 1, kTileRows * p.shape.depth};
-  HWY_DYNAMIC_DISPATCH(MultiplyBlock)(block);
-  if (block.rows == all) return;
-  for (std::int64_t k = 0; k < count; ++k) {
-    for (std::int64_t r = 0; r < kTileRows; ++r) {
-      const std::int64_t row = block.rows + r;
-      packed[k * kTileRows + r] = row < all ? first[row * p.shape.depth + k] : 0.0F;
-    }
-  }
-  block.y += block.rows * p.shape.columns;
-  block.rows = all - block.rows;
-  block.left = {packed, 1, kTileRows, 0};
-  HWY_DYNAMIC_DISPATCH(MultiplyBlock)(block);
 }
 
 // The part of y that one thread computes.
 void multiply_part(const Product& p, Range rows, Range columns, float* scratch) {
   float* const packed_rows = scratch + Scratch(p.shape).right;
-  for (std::int64_t j = columns.begin; j < columns.end; j += kColumns) {
-    const Range some_columns{j, std::min(j + kColumns, columns.end)};
-    for (std::int64_t k = 0; k < p.shape.depth; k += kDepth) {
-      const Range depth{k, std::min(k + kDepth, p.shape.depth)};
+  const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
+  const std::int64_t columns_together = even_part(columns.size(), kColumns, width);
+  const std::int64_t depth_together = even_part(p.shape.depth, kDepth, 1);
+  for (std::int64_t j = columns.begin; j < columns.end; j += columns_together) {
+    const Range some_columns{j, std::min(j + columns_together, columns.end)};
+    for (std::int64_t k = 0; k < p.shape.depth; k += depth_together) {
+      const Range depth{k, std::min(k + depth_together, p.shape.depth)};
       pack_right(p, depth, some_columns, scratch);
-      const bool first = k == 0;
-      const ProductBlock block{.packed = scratch,
-                               .count = depth.end - depth.begin,
-                               .n = some_columns.end - j,
-                               .bias = first && p.bias != nullptr ? p.bias + j : nullptr,
-                               .y = p.y + j,
-                               .stride = p.shape.columns,
-                               .add = p.shape.add || !first};
       for (std::int64_t i = rows.begin; i < rows.end; i += kRows) {
-        multiply_rows(p, depth, {i, std::min(i + kRows, rows.end)}, block, packed_rows);
+        const Range some_rows{i, std::min(i + kRows, rows.end)};
+        pack_left(p, depth, some_rows, packed_rows);
+        HWY_DYNAMIC_DISPATCH(MultiplyBlock)
+        ({.left = {packed_rows, 1, kTileRows, tile_stride(depth.size())},
+          .rows = some_rows.size(),
+          .packed = scratch,
+          .count = depth.size(),
+          .n = some_columns.size(),
+          .bias = k == 0 && p.bias != nullptr ? p.bias + j : nullptr,
+          .y = p.y + i * p.shape.columns + j,
+          .stride = p.shape.columns,
+          .add = p.shape.add || k != 0});
       }
     }
   }
 }
 
-// Threads share the columns where these are enough to give each whole panels: rows are packed only
-// if they lie transposed, so that sharing the rows repeats more work. Else, and where both sides
-// are packed and the rows are longer, they share the rows.
+// Threads share the longer side of y: each packs all of the other one's.
 void multiply_together(const Product& p, std::int64_t parts, float* scratch) {
   const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
-  const bool rows_longer = p.shape.transpose_a && p.shape.rows > p.shape.columns;
-  const bool by_columns = p.shape.columns >= 2 * width * parts && !rows_longer;
+  const bool by_columns = p.shape.columns >= p.shape.rows && p.shape.columns >= 2 * width * parts;
   const std::int64_t unit = by_columns ? width : kTileRows;
   const std::int64_t all = by_columns ? p.shape.columns : p.shape.rows;
   const std::int64_t units = (all + unit - 1) / unit;
