@@ -154,15 +154,15 @@ SpillRates SpillStore::measure() {
   move(Direction::kStore, Bytes(0), out);
   std::array<double, 2> busy = {};
   int pieces = 0;
-  // Each round stores the next piece while it fetches the one before.
+  // Each round stores one of two pieces while it fetches the other.
   for (const auto start = Clock::now();
        pieces < kMost && (pieces == 0 || seconds(start, Clock::now()) < kLongEnough); ++pieces) {
     Transfer store;
-    store.offset = (pieces + 1) * kPiece;
+    store.offset = (pieces + 1) % 2 * kPiece;
     store.memory = out;
     Transfer fetch;
     fetch.direction = Direction::kFetch;
-    fetch.offset = pieces * kPiece;
+    fetch.offset = pieces % 2 * kPiece;
     fetch.memory = in;
     const auto begin = Clock::now();
     submit(store);

@@ -44,8 +44,9 @@ class SpillStore {
   // Memory that the store has for itself.
   [[nodiscard]] static Bytes memory() { return Bytes(1 << 20); }
 
-  // What each direction moves while both are busy. Uses memory of 8 MiB, and gives it back; takes
-  // about a tenth of a second. Comes before reserve(), whose contents it would overwrite.
+  // What each direction moves while both are busy. Uses 8 MiB of memory, which it gives back, and
+  // as much of the file; takes about a tenth of a second. Comes before reserve(), whose contents it
+  // would overwrite.
   SpillRates measure();
 
   // Gives the file its size (a multiple of kSpillBlock), backed by space on the disk, reading as
