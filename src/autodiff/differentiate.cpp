@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "graph/unread.h"
 #include "ops/binary/binary.h"
 #include "ops/layout/layout.h"
 
@@ -93,28 +94,6 @@ class Sweep {
   std::vector<bool> is_root_;
 };
 
-// Drops nodes that stand at or after `first_new` and lead to none of the results: rules may have
-// read past a sum of gradients to its parts.
-void drop_unread(Graph& graph, std::size_t first_new, std::span<const ValueId> results) {
-  std::vector<bool> read(graph.value_count(), false);
-  for (const ValueId id : results) {
-    if (id.valid()) read[id.index()] = true;
-  }
-  std::vector<NodeId> order;
-  for (std::size_t i = graph.node_count(); i-- > 0;) {
-    const Node& node = graph.node(NodeId(i));
-    const bool wanted =
-        i < first_new || std::any_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](ValueId id) { return bool{read[id.index()]}; });
-    if (!wanted) continue;
-    order.emplace_back(i);
-    for (const ValueId input : node.inputs) read[input.index()] = true;
-  }
-  if (order.size() == graph.node_count()) return;
-  std::reverse(order.begin(), order.end());
-  graph.keep_nodes(order);
-}
-
 // Puts forward nodes that stand at or after `first_new` directly behind the producers of their
 // inputs.
 void hoist_saves(Graph& graph, std::size_t first_new) {
@@ -156,7 +135,8 @@ std::vector<ValueId> differentiate(GraphBuilder& builder,
   for (const ValueId id : wrt) result.push_back(sweep.gradient(id));
   builder.set_phase(phase);
   builder.set_scope(scope);
-  drop_unread(builder.graph(), forward_nodes, result);
+  // Rules may have read past a sum of gradients to its parts.
+  graph::drop_unread(builder.graph(), forward_nodes, result);
   hoist_saves(builder.graph(), forward_nodes);
   return result;
 }

@@ -22,6 +22,7 @@ std::vector<OpCase> conv_transpose_cases();
 std::vector<OpCase> cross_entropy_cases();
 std::vector<OpCase> cum_sum_cases();
 std::vector<OpCase> dropout_cases();
+std::vector<OpCase> einsum_cases();
 std::vector<OpCase> expand_cases();
 std::vector<OpCase> gather_cases();
 std::vector<OpCase> gradient_norm_cases();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "graph/unread.h"
 #include "ops/attention/attention.h"
 #include "ops/matmul/matmul.h"
 #include "ops/transpose/transpose.h"
@@ -177,7 +178,7 @@ void fuse_attention(Graph& graph) {
   std::vector<NodeId> order;
   for (std::size_t i = 0; i < count; ++i) order.emplace_back(i);
   graph.keep_nodes(order);
-  drop_unread(graph);
+  graph::drop_unread(graph);
 }
 
 }  // namespace lowtide::passes

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "graph/unread.h"
 #include "ops/binary/binary.h"
 #include "ops/matmul/matmul.h"
 #include "passes/dependence.h"
@@ -51,7 +52,7 @@ void fuse_biases(Graph& graph) {
       break;
     }
   }
-  if (any) drop_unread(graph);
+  if (any) graph::drop_unread(graph);
 }
 
 }  // namespace lowtide::passes

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "graph/unread.h"
 #include "ops/binary/binary.h"
 #include "ops/unary/unary.h"
-#include "passes/dependence.h"
 #include "passes/fuse/numbers.h"
 
 namespace lowtide::passes {
@@ -121,7 +121,7 @@ void fuse_gelu(Graph& graph) {
     fused.inputs = {found->first};
     any = true;
   }
-  if (any) drop_unread(graph);
+  if (any) graph::drop_unread(graph);
 }
 
 }  // namespace lowtide::passes

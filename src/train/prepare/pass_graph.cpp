@@ -5,6 +5,7 @@
 
 #include "autodiff/differentiate.h"
 #include "core/text.h"
+#include "graph/unread.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/squared_error/squared_error.h"
@@ -96,7 +97,7 @@ void add_loss(
   }
   pass.graph.outputs() = {pass.loss};
   if (pass.correct.valid()) pass.graph.outputs().push_back(pass.correct);
-  passes::drop_unread(pass.graph);
+  graph::drop_unread(pass.graph);
 }
 
 std::vector<ValueId> trained_values(const std::vector<passes::Parameter>& parameters) {

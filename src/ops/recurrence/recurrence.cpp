@@ -1,4 +1,4 @@
-#include "ops/matmul/recurrence.h"
+#include "ops/recurrence/recurrence.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "ops/matmul/spectrum.h"
+#include "ops/spectrum/spectrum.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "ops/matmul/einsum.h"
+#include "ops/einsum/einsum.h"
 
 #include <algorithm>
 #include <string>

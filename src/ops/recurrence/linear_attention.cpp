@@ -1,4 +1,4 @@
-#include "ops/matmul/linear_attention.h"
+#include "ops/recurrence/linear_attention.h"
 
 #include <cmath>
 #include <string>
