@@ -14,6 +14,7 @@ std::vector<OpCase> all_cases() {
            concat_cases(),        constant_cases(),
            conv_cases(),          conv_transpose_cases(),
            cross_entropy_cases(), cum_sum_cases(),
+           determinant_cases(),
            dropout_cases(),       einsum_cases(),
            expand_cases(),        gather_cases(),
            gradient_norm_cases(), group_norm_cases(),

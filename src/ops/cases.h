@@ -21,6 +21,7 @@ std::vector<OpCase> conv_cases();
 std::vector<OpCase> conv_transpose_cases();
 std::vector<OpCase> cross_entropy_cases();
 std::vector<OpCase> cum_sum_cases();
+std::vector<OpCase> determinant_cases();
 std::vector<OpCase> dropout_cases();
 std::vector<OpCase> einsum_cases();
 std::vector<OpCase> expand_cases();

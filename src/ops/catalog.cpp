@@ -16,6 +16,7 @@
 #include "ops/conv_transpose/conv_transpose.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cum_sum/cum_sum.h"
+#include "ops/determinant/determinant.h"
 #include "ops/dropout/dropout.h"
 #include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
@@ -57,6 +58,7 @@ std::span<const graph::OpDef* const> catalog() {
       &max_pool_op(),
       &max_pool_index_op(),
       &max_pool_gradient_op(),
+      &max_pool_places_op(),
       &average_pool_op(),
       &average_pool_gradient_op(),
       &softmax_op(),
@@ -88,6 +90,8 @@ std::span<const graph::OpDef* const> catalog() {
       &scatter_elements_op(),
       &scatter_nd_op(),
       &cum_sum_op(),
+      &determinant_op(),
+      &cofactors_op(),
       &top_k_op(),
       &resize_op(),
       &resize_gradient_op(),

@@ -29,7 +29,7 @@ struct Given {
   Floats elements;
 };
 
-// A graph of one ONNX node on constants, its result brought to the plain layout.
+// A graph of one ONNX node on constants, its last output brought to the plain layout.
 struct NodeGraph {
   graph::Graph graph;
   std::vector<ValueId> inputs;
@@ -49,15 +49,16 @@ struct NodeGraph {
   static ValueId read(support::GivenNode& node) {
     for (const graph::OpDef* const op : catalog()) {
       for (const graph::OnnxRule& rule : op->onnx_rules()) {
-        if (rule.type == node.type()) return rule.read(node).front();
+        if (rule.type == node.type()) return rule.read(node).at(node.output_count() - 1);
       }
     }
     throw core::fail(ErrorCode::kUnsupported, "no rule reads {}", node.type());
   }
 
-  [[nodiscard]] Floats values_of(ValueId id) const {
+  template <class T = float>
+  [[nodiscard]] std::vector<T> values_of(ValueId id) const {
     const graph::ConstantTensor tensor = graph::interpret(graph, {}, kMachine).at(id);
-    return {tensor.data<float>(), tensor.data<float>() + tensor.type.shape.elements()};
+    return {tensor.data<T>(), tensor.data<T>() + tensor.type.shape.elements()};
   }
 
   // The gradient of input i when every element of the output has gradient 1, 2, 3, ...
@@ -153,8 +154,18 @@ TEST(MaxPool, NanWinsAndTheFirstOfEqualsTakesTheGradient) {
   EXPECT_EQ(pool.gradient(0), (Floats{1, 0, 0, 2, 0, 3}));
 }
 
-TEST(MaxPool, RefusesItsIndices) {
-  EXPECT_THROW(NodeGraph("MaxPool", {kSix}, {{"kernel_shape", Ints{2}}}, 2), Error);
+// The maxima of two planes lie in opposite corners of their windows.
+TEST(MaxPool, SaysWhereItsMaximaLie) {
+  const Given planes{{1, 2, 2, 4}, {9, 1, 2, 3, 4, 5, 6, 8, 1, 2, 7, 4, 3, 6, 5, 5}};
+  const auto places = [&](std::int64_t storage_order) {
+    const NodeGraph pool(
+        "MaxPool", {planes},
+        {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"storage_order", storage_order}},
+        2);
+    return pool.values_of<std::int64_t>(pool.output);
+  };
+  EXPECT_EQ(places(0), (Ints{0, 7, 13, 10}));
+  EXPECT_EQ(places(1), (Ints{0, 7, 8 + 3, 8 + 4}));  // row + 2 column within a plane
 }
 
 // At stride 3 the last window begins at cell 3 of 5, and its last tap sticks out.

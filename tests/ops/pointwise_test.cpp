@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "ops/binary/binary.h"
 #include "ops/broadcast/broadcast.h"
 #include "ops/catalog.h"
+#include "ops/determinant/determinant.h"
 #include "ops/layout/layout.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
@@ -215,6 +217,64 @@ TEST(Gradient, OfClipIsZeroOnItsBounds) {
   EXPECT_EQ(derived({-1, 0, 3, 6, 7}, build).gradient, (Floats{0, 0, 1, 0, 0}));
 }
 
+TEST(Gradient, OfAProductIsTheOtherFactorsEvenAtZero) {
+  const auto build = [](GraphBuilder& b, ValueId x) {
+    return reduce(b, ReduceKind::kProd, x, {0}, KeepDims::kNo);
+  };
+  EXPECT_EQ(derived({2, 3, 4}, build).gradient, (Floats{12, 8, 6}));
+  EXPECT_EQ(derived({2, 0, 4}, build).gradient, (Floats{0, 8, 0}));
+  EXPECT_EQ(derived({0, 0, 4}, build).gradient, (Floats{0, 0, 0}));
+}
+
+TEST(Gradient, OfADeterminantIsItsCofactorsThoughTheMatrixIsSingular) {
+  const auto of_order = [](std::int64_t n) {
+    return [n](GraphBuilder& b, ValueId x) { return determinant(b, reshape(b, x, Shape{n, n})); };
+  };
+  EXPECT_EQ(derived({1, 2, 2, 4}, of_order(2)).gradient, (Floats{4, -2, -2, 1}));
+  EXPECT_EQ(derived({7}, of_order(1)).gradient, (Floats{1}));
+  EXPECT_EQ(derived({1, 0, 0, 0, 2, 0, 0, 0, 0}, of_order(3)).gradient,
+            (Floats{0, 0, 0, 0, 0, 0, 0, 0, 2}));
+}
+
+// A root alone keeps what analysis and PyTorch say.
+TEST(Gradient, OfARootIsInfiniteAtZeroAndOfANormZero) {
+  const auto root = [](GraphBuilder& b, ValueId x) { return sqrt(b, x); };
+  EXPECT_EQ(derived({0, 4}, root).gradient,
+            (Floats{std::numeric_limits<float>::infinity(), 0.25F}));
+  const auto norm = [](GraphBuilder& b, ValueId x) { return root_of_squares(b, x); };
+  EXPECT_EQ(derived({0, 4}, norm).gradient, (Floats{0, 0.25F}));
+}
+
+TEST(Gradient, OfNormsIsZeroWhereTheyAre) {
+  const auto of = [](const std::string& type, std::int64_t p, const Shape& shape) {
+    return [=](GraphBuilder& b, ValueId x) {
+      support::NodeContent node{.type = type, .inputs = {reshape(b, x, shape)}};
+      if (p > 0) node.attributes.emplace("p", p);
+      return read(b, std::move(node));
+    };
+  };
+  const auto expect_near = [](const Floats& found, const Floats& wanted) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-5F) << i;
+  };
+  const double cube = std::cbrt(27.0 + 64.0);
+  const std::vector<std::tuple<std::string, std::int64_t, Shape, Floats>> norms = {
+      {"ReduceL1", 0, {2}, {1, 1}},
+      {"ReduceL2", 0, {2}, {0.6F, 0.8F}},
+      {"GlobalLpPool", 2, {1, 1, 2}, {0.6F, 0.8F}},
+      {"GlobalLpPool",
+       3,
+       {1, 1, 2},
+       {static_cast<float>(9 / (cube * cube)), static_cast<float>(16 / (cube * cube))}},
+      // Of (x + y) / |x|: 1 / 5 - 3 * 7 / 125, and so on.
+      {"LpNormalization", 2, {2}, {0.032F, -0.024F}},
+      {"LpNormalization", 1, {2}, {0, 0}}};
+  for (const auto& [type, p, shape, wanted] : norms) {
+    SCOPED_TRACE(type);
+    expect_near(derived({3, 4}, of(type, p, shape)).gradient, wanted);
+    EXPECT_EQ(derived({0, 0}, of(type, p, shape)).gradient, (Floats{0, 0}));
+  }
+}
+
 TEST(Gradient, OfRoundingDoesNotFlow) {
   Graph graph;
   GraphBuilder b(graph);
@@ -293,6 +353,17 @@ TEST(OnnxRules, ReductionsOfSomethingAreComposed) {
   const ValueId large = vector(b, Floats{1000, 1000});
   EXPECT_FLOAT_EQ(result_of<float>(b, read(b, {.type = "ReduceLogSumExp", .inputs = {large}}))[0],
                   1000.0F + std::log(2.0F));
+}
+
+TEST(OnnxRules, LogSumExpTakesInfinities) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId x =
+      b.constant(Shape{3, 2}, Floats{-kInfinity, -kInfinity, -kInfinity, 1, kInfinity, 1});
+  const ValueId y =
+      read(b, {.type = "ReduceLogSumExp", .inputs = {x}, .attributes = {{"axes", Integers{1}}}});
+  EXPECT_EQ(result_of<float>(b, y), (Floats{-kInfinity, 1, kInfinity}));
 }
 
 TEST(OnnxRules, ClipReadsBoundsOfEveryOpset) {

@@ -308,7 +308,10 @@ struct Softsign {
 
 struct Sqrt {
   static HWY_INLINE V value(P, V x) { return hn::Sqrt(x); }
-  static HWY_INLINE V gradient(P, V v, V dy) { return hn::Div(hn::Mul(number(0.5F), dy), v); }
+  static HWY_INLINE V gradient(P p, V v, V dy) {
+    const V product = hn::Div(hn::Mul(number(0.5F), dy), v);
+    return p.alpha == 0 ? product : hn::IfThenZeroElse(hn::Eq(v, hn::Zero(D())), product);
+  }
 };
 
 struct Tan {

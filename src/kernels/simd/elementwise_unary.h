@@ -42,7 +42,7 @@ enum class UnaryFunction : std::uint8_t {
   kSinh,
   kSoftplus,  // log(1 + exp(x))
   kSoftsign,  // x / (1 + |x|)
-  kSqrt,
+  kSqrt,      // its derivative at 0 is infinite, but counts as 0 where alpha is 1
   kTan,
   kTanh,
 };

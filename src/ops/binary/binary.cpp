@@ -229,10 +229,7 @@ std::optional<OnnxForm> write_onnx(const Binary& a, const Signature&) {
     return OnnxForm{.type = "BitShift",
                     .attributes = {{"direction", std::string(left ? "LEFT" : "RIGHT")}}};
   }
-  // Opset 17 has no bitwise logic.
-  if (!traits(a.kind).in_onnx || traits(a.kind).result == Result::kWholeNumber) {
-    return std::nullopt;
-  }
+  if (!traits(a.kind).in_onnx) return std::nullopt;
   return OnnxForm{.type = std::string(traits(a.kind).name)};
 }
 

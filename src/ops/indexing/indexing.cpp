@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/text.h"
-#include "ops/constant/constant.h"
 #include "ops/gather/gather.h"
+#include "ops/indexing/indexing_gradients.h"
 #include "ops/indexing/indexing_kernels.h"
 #include "ops/indexing/sequences.h"
 #include "ops/layout/layout.h"
@@ -74,41 +74,6 @@ std::vector<TensorType> infer_scatter(const Scatter& a, Types in) {
   return {in[0]};
 }
 
-const OpDef& gather_op_of(const Indexing& at) {
-  return at.by == Addressing::kElements ? gather_elements_op() : gather_nd_op();
-}
-
-ValueId scattered(GraphBuilder& b, const Scatter& a, ValueId data, ValueId at, ValueId updates) {
-  const OpDef& op = a.at.by == Addressing::kElements ? scatter_elements_op() : scatter_nd_op();
-  return b.add_one(op, Attrs::of(a), {data, at, updates});
-}
-
-InputGradients gradient_of_gather(const Indexing& at, GradientContext& g) {
-  InputGradients result(2);
-  if (!g.needs(0)) return result;
-  GraphBuilder& b = g.builder();
-  result[0] = scattered(b, {.at = at, .reduction = ScatterReduction::kAdd},
-                        zeros(b, g.type(g.in(0))), g.in(1), g.out_gradient(0));
-  return result;
-}
-
-// What an update replaced has no gradient.
-InputGradients gradient_of_scatter(const Scatter& a, GradientContext& g) {
-  const bool adds = a.reduction == ScatterReduction::kAdd;
-  if (!adds && a.reduction != ScatterReduction::kNone) {
-    throw fail(ErrorCode::kUnsupported, "no gradient passes through a scatter by {}",
-               kReductions[static_cast<std::size_t>(a.reduction)]);
-  }
-  GraphBuilder& b = g.builder();
-  const ValueId dy = g.out_gradient(0);
-  InputGradients result(3);
-  if (g.needs(0)) {
-    result[0] = adds ? dy : scattered(b, a, dy, g.in(1), zeros(b, g.type(g.in(2))));
-  }
-  if (g.needs(2)) result[2] = b.add_one(gather_op_of(a.at), Attrs::of(a.at), {dy, g.in(1)});
-  return result;
-}
-
 Cost cost_of_gather(const Indexing&, const Signature& types) {
   return {.traffic = types.in[1].bytes() + 2 * types.out[0].bytes()};
 }
@@ -147,6 +112,7 @@ std::vector<ValueId> read_scatter(OnnxNode& node) {
 }
 
 std::optional<OnnxForm> write_gather(const Indexing& at, const Signature&) {
+  if (at.zero_outside) return std::nullopt;
   if (at.by == Addressing::kElements) {
     return OnnxForm{.type = "GatherElements",
                     .attributes = {{"axis", static_cast<std::int64_t>(at.axis)}}};
@@ -155,9 +121,9 @@ std::optional<OnnxForm> write_gather(const Indexing& at, const Signature&) {
                   .attributes = {{"batch_dims", static_cast<std::int64_t>(at.batch_dims)}}};
 }
 
-// Opset 17 has no maxima and minima, and ScatterND no batch axes.
+// ScatterND has no batch axes.
 std::optional<OnnxForm> write_scatter(const Scatter& a, const Signature&) {
-  if (a.reduction > ScatterReduction::kMul || a.at.batch_dims != 0) return std::nullopt;
+  if (a.at.batch_dims != 0) return std::nullopt;
   const bool elements = a.at.by == Addressing::kElements;
   OnnxForm form{.type = elements ? "ScatterElements" : "ScatterND"};
   form.attributes = {
@@ -189,20 +155,22 @@ OpCard<Scatter> scatter_card(std::string_view name) {
           .kernels = {{.name = "entries", .bind = bind_scatter}}};
 }
 
-ValueId gathered(GraphBuilder& b, const Indexing& at, ValueId data, ValueId indices) {
-  const ValueId result =
-      b.add_one(gather_op_of(at), Attrs::of(at), {to_plain(b, data), to_plain(b, indices)});
+void check_constant_places(GraphBuilder& b, const Indexing& at, ValueId data, ValueId indices) {
   check_constant_indices(b, indices,
                          indexed_lengths(at, b.type(data).shape, b.type(indices).shape));
+}
+
+ValueId checked_gather(GraphBuilder& b, const Indexing& at, ValueId data, ValueId indices) {
+  const ValueId result = gather_at(b, at, to_plain(b, data), to_plain(b, indices));
+  check_constant_places(b, at, data, indices);
   return result;
 }
 
 ValueId checked_scatter(
     GraphBuilder& b, const Scatter& a, ValueId data, ValueId indices, ValueId updates) {
   const ValueId result =
-      scattered(b, a, to_plain(b, data), to_plain(b, indices), to_plain(b, updates));
-  check_constant_indices(b, indices,
-                         indexed_lengths(a.at, b.type(data).shape, b.type(indices).shape));
+      scatter_at(b, a, to_plain(b, data), to_plain(b, indices), to_plain(b, updates));
+  check_constant_places(b, a.at, data, indices);
   return result;
 }
 
@@ -245,12 +213,23 @@ const OpDef& scatter_nd_op() {
   return op;
 }
 
+ValueId gather_at(GraphBuilder& b, const Indexing& at, ValueId data, ValueId indices) {
+  const OpDef& op = at.by == Addressing::kElements ? gather_elements_op() : gather_nd_op();
+  return b.add_one(op, Attrs::of(at), {data, indices});
+}
+
+ValueId scatter_at(
+    GraphBuilder& b, const Scatter& a, ValueId data, ValueId indices, ValueId updates) {
+  const OpDef& op = a.at.by == Addressing::kElements ? scatter_elements_op() : scatter_nd_op();
+  return b.add_one(op, Attrs::of(a), {data, indices, updates});
+}
+
 ValueId gather_elements(GraphBuilder& b, ValueId data, ValueId indices, std::int64_t axis) {
-  return gathered(b, along(b, data, axis), data, indices);
+  return checked_gather(b, along(b, data, axis), data, indices);
 }
 
 ValueId gather_nd(GraphBuilder& b, ValueId data, ValueId indices, std::size_t batch_dims) {
-  return gathered(b, {.by = Addressing::kTuples, .batch_dims = batch_dims}, data, indices);
+  return checked_gather(b, {.by = Addressing::kTuples, .batch_dims = batch_dims}, data, indices);
 }
 
 ValueId scatter_elements(GraphBuilder& b,

@@ -18,6 +18,7 @@ struct Indexing {
   Addressing by = Addressing::kElements;
   std::size_t axis = 0;
   std::size_t batch_dims = 0;
+  bool zero_outside = false;  // what a gather reads outside the data is 0
 
   bool operator==(const Indexing&) const = default;
 };
@@ -35,7 +36,8 @@ struct Scatter {
 // Data of any dtype (numbers, for a reduction), indices of int32 or int64; all are brought to the
 // plain layout. Negative indices count from the back. Constant indices outside the data throw
 // Error(kInvalidArgument); others give NaN (all bits set for integers) or update nothing. Updates
-// of one place are carried out in order: without a reduction the last one stays.
+// of one place are carried out in order: without a reduction the last one stays, and it alone has
+// a gradient. Those that attain a maximum or minimum share its gradient evenly.
 graph::ValueId gather_elements(graph::GraphBuilder& b,
                                graph::ValueId data,
                                graph::ValueId indices,
@@ -56,8 +58,17 @@ graph::ValueId scatter_nd(graph::GraphBuilder& b,
                           graph::ValueId updates,
                           ScatterReduction reduction = ScatterReduction::kNone);
 
-// Gradients pass through a scatter without reduction (where no place is met twice) and through
-// kAdd. A gather's is a scatter.
+// The same by attributes, of operands that are plain already.
+graph::ValueId gather_at(graph::GraphBuilder& b,
+                         const Indexing& at,
+                         graph::ValueId data,
+                         graph::ValueId indices);
+graph::ValueId scatter_at(graph::GraphBuilder& b,
+                          const Scatter& a,
+                          graph::ValueId data,
+                          graph::ValueId indices,
+                          graph::ValueId updates);
+
 const graph::OpDef& gather_elements_op();
 const graph::OpDef& gather_nd_op();
 const graph::OpDef& scatter_elements_op();

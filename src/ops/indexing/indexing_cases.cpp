@@ -58,9 +58,6 @@ OpCase scattering(std::string name,
                   CaseInput updates,
                   std::int64_t axis,  // below 0: tuples
                   ScatterReduction reduction) {
-  const bool smooth = reduction == ScatterReduction::kAdd;
-  data.differentiable = smooth;
-  updates.differentiable = smooth;
   return {.name = (axis < 0 ? "scatter_nd/" : "scatter_elements/") + std::move(name),
           .inputs = {std::move(data), std::move(index), std::move(updates)},
           .build = [axis, reduction](GraphBuilder& b, const Inputs& in) {
@@ -92,7 +89,7 @@ void add_reductions(std::vector<OpCase>& cases) {
                              {.shape = {0, 4}}, 0, ScatterReduction::kAdd));
 }
 
-// Replacing has a gradient where no place is met twice.
+// Places that are known to differ need no marks of which update came last.
 void add_permutations(std::vector<OpCase>& cases) {
   const std::vector<std::int64_t> order = {4, -6, 2, 0, 5, 3};
   cases.push_back({.name = "scatter_elements/permuted",

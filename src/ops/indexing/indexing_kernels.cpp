@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/parallel.h"
+#include "graph/graph.h"
 #include "kernels/rows.h"
 #include "ops/gather/gather.h"
 #include "ops/loops.h"
@@ -136,16 +137,18 @@ void with_width(DType dtype, F&& f) {
 struct GatherPlan {
   Places at;
   DType dtype = DType::kFloat32;
+  bool zero_outside = false;
 };
 
 void run_gather(const GatherPlan& plan, const Run& run) {
   const std::int64_t slice = plan.at.slice;
   with_width(plan.dtype, [&](auto zero) {
     using T = decltype(zero);
+    const auto outside = plan.zero_outside ? T{0} : static_cast<T>(-1);
     for_each_entry(plan.at, run.in[1], [&](std::int64_t entry, std::int64_t place) {
       T* const to = run.output<T>(0) + entry * slice;
       if (place < 0) {
-        std::fill_n(to, slice, static_cast<T>(-1));
+        std::fill_n(to, slice, outside);
       } else {
         std::copy_n(run.input<T>(0) + place, slice, to);
       }
@@ -206,12 +209,26 @@ std::vector<std::int64_t> indexed_lengths(const Indexing& at,
   return {first, first + indices[indices.rank() - 1]};
 }
 
+std::vector<std::int64_t> entry_places(const Indexing& at,
+                                       const TensorType& data,
+                                       const graph::ConstantTensor& indices) {
+  const Places where = places(at, data, indices.type, false);
+  const std::int64_t depth = at.by == Addressing::kElements ? 1 : std::ssize(where.lengths);
+  std::vector<std::int64_t> result(static_cast<std::size_t>(indices.type.shape.elements() / depth));
+  for_each_entry(where, indices.bytes->data(), [&](std::int64_t entry, std::int64_t place) {
+    result[static_cast<std::size_t>(entry)] = place;
+  });
+  return result;
+}
+
 std::unique_ptr<graph::BoundKernel> bind_gather(const Indexing& at,
                                                 const Signature& types,
                                                 const core::Machine&) {
   return std::make_unique<PlannedKernel<GatherPlan>>(
       "entries", run_gather,
-      GatherPlan{.at = places(at, types.in[0], types.in[1], false), .dtype = types.in[0].dtype});
+      GatherPlan{.at = places(at, types.in[0], types.in[1], false),
+                 .dtype = types.in[0].dtype,
+                 .zero_outside = at.zero_outside});
 }
 
 std::unique_ptr<graph::BoundKernel> bind_scatter(const Scatter& a,

@@ -14,6 +14,11 @@ std::vector<std::int64_t> indexed_lengths(const Indexing& at,
                                           const core::Shape& data,
                                           const core::Shape& indices);
 
+// Where each index or tuple leads in the data, in elements; -1 for outside.
+std::vector<std::int64_t> entry_places(const Indexing& at,
+                                       const core::TensorType& data,
+                                       const graph::ConstantTensor& indices);
+
 std::unique_ptr<graph::BoundKernel> bind_gather(const Indexing& at,
                                                 const graph::Signature& types,
                                                 const core::Machine& machine);

@@ -59,6 +59,12 @@ std::vector<TensorType> infer_average_gradient(const PoolGradient& a, Types in) 
   return {input_type(a, in[0])};
 }
 
+std::vector<TensorType> infer_places(const PoolPlaces& a, Types in) {
+  TensorType type = infer(a.pool, in).front();
+  type.dtype = DType::kInt64;
+  return {std::move(type)};
+}
+
 PoolGradient gradient_attributes(const Pool& a, const Shape& x) {
   return {.pool = a, .spatial = {x.dims().begin() + 2, x.dims().end()}};
 }
@@ -92,6 +98,8 @@ Cost cost_of(const Pool& a, const Shape& windows, const Signature& types) {
 }
 
 Cost cost(const Pool& a, const Signature& types) { return cost_of(a, types.out[0].shape, types); }
+
+Cost cost_of_places(const PoolPlaces& a, const Signature& types) { return cost(a.pool, types); }
 
 Cost cost_of_gradient(const PoolGradient& a, const Signature& types) {
   return cost_of(a.pool, types.in[0].shape, types);
@@ -160,9 +168,6 @@ void run_average_gradient(const PoolGradient& a, const Signature& types, const R
 std::vector<ValueId> read_pool(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const ValueId x = node.required_input(0);
-  if (node.output_used(1)) {
-    throw fail(ErrorCode::kUnsupported, "the Indices output of MaxPool");
-  }
   Pool a{.kernel = node.integers("kernel_shape"),
          .ceil = node.integer("ceil_mode", 0) != 0,
          .count_padding = node.integer("count_include_pad", 0) != 0};
@@ -171,10 +176,14 @@ std::vector<ValueId> read_pool(OnnxNode& node) {
   a = read_window(node, std::move(a), type.shape);
   if (node.type() != "MaxPool") return {average_pool(b, x, std::move(a))};
   // Bytes come through floats unchanged.
-  if (type.dtype != core::DType::kInt8 && type.dtype != core::DType::kUint8) {
-    return {max_pool(b, x, std::move(a))};
+  const bool bytes = type.dtype == core::DType::kInt8 || type.dtype == core::DType::kUint8;
+  const ValueId floats = bytes ? cast(b, x, core::DType::kFloat32) : x;
+  std::vector<ValueId> results = {cast(b, max_pool(b, floats, a), type.dtype)};
+  if (node.output_used(1)) {
+    const bool column_major = node.integer("storage_order", 0) == 1;
+    results.push_back(max_pool_places(b, floats, std::move(a), column_major));
   }
-  return {cast(b, max_pool(b, cast(b, x, core::DType::kFloat32), std::move(a)), type.dtype)};
+  return results;
 }
 
 std::vector<ValueId> read_global(OnnxNode& node) {
@@ -201,12 +210,11 @@ std::optional<OnnxForm> write_max(const Pool& a, const Signature& types) {
   return form;
 }
 
-// Opset 17 has no dilated AveragePool.
 std::optional<OnnxForm> write_average(const Pool& a, const Signature& types) {
-  if (dilated(a)) return std::nullopt;
-  if (covers_all(a, types.in[0].shape)) return OnnxForm{.type = "GlobalAveragePool"};
+  if (covers_all(a, types.in[0].shape) && !dilated(a)) {
+    return OnnxForm{.type = "GlobalAveragePool"};
+  }
   OnnxForm form{.type = "AveragePool", .attributes = window_attributes(window_of(a))};
-  std::erase_if(form.attributes, [](const auto& item) { return item.first == "dilations"; });
   form.attributes.emplace_back("ceil_mode", std::int64_t{a.ceil ? 1 : 0});
   form.attributes.emplace_back("count_include_pad", std::int64_t{a.count_padding ? 1 : 0});
   return form;
@@ -266,6 +274,18 @@ const OpDef& max_pool_gradient_op() {
   return op;
 }
 
+const OpDef& max_pool_places_op() {
+  static const TypedOp<PoolPlaces> op{{
+      .name = "MaxPoolPlaces",
+      .infer = infer_places,
+      .gradient = not_differentiable,
+      .cost = cost_of_places,
+      .repeat = Repeat::kExact,
+      .kernels = {{.name = "planes", .run = run_max_pool_places}},
+  }};
+  return op;
+}
+
 const OpDef& average_pool_op() {
   static const TypedOp<Pool> op{{
       .name = "AveragePool",
@@ -303,6 +323,14 @@ ValueId max_pool(GraphBuilder& b, ValueId x, Pool attributes) {
 
 ValueId average_pool(GraphBuilder& b, ValueId x, Pool attributes) {
   return pool(b, average_pool_op(), x, std::move(attributes));
+}
+
+ValueId max_pool_places(GraphBuilder& b, ValueId x, Pool attributes, bool column_major) {
+  attributes.count_padding = false;
+  return b.add_one(max_pool_places_op(),
+                   Attrs::of(PoolPlaces{.pool = with_window_defaults(std::move(attributes)),
+                                        .column_major = column_major}),
+                   {to_channels_last(b, x)});
 }
 
 ValueId global_max_pool(GraphBuilder& b, ValueId x) { return max_pool(b, x, whole(b.type(x))); }

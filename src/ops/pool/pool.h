@@ -28,6 +28,14 @@ struct Pool {
 graph::ValueId max_pool(graph::GraphBuilder& b, graph::ValueId x, Pool attributes);
 graph::ValueId average_pool(graph::GraphBuilder& b, graph::ValueId x, Pool attributes);
 
+// Where the maxima of max_pool lie: int64 indices into all of x (N, C, spatial...) as if it lay in
+// row-major order; `column_major` counts places within a plane of one channel the other way round.
+// A window without any element of x names the first of its plane.
+graph::ValueId max_pool_places(graph::GraphBuilder& b,
+                               graph::ValueId x,
+                               Pool attributes,
+                               bool column_major = false);
+
 // One window over all of x: (N, C, 1...).
 graph::ValueId global_max_pool(graph::GraphBuilder& b, graph::ValueId x);
 graph::ValueId global_average_pool(graph::GraphBuilder& b, graph::ValueId x);
@@ -40,9 +48,17 @@ struct PoolGradient {
   bool operator==(const PoolGradient&) const = default;
 };
 
+struct PoolPlaces {
+  Pool pool;
+  bool column_major = false;
+
+  bool operator==(const PoolPlaces&) const = default;
+};
+
 const graph::OpDef& max_pool_op();
 const graph::OpDef& max_pool_index_op();     // x to the tap of each maximum, in the least bytes
 const graph::OpDef& max_pool_gradient_op();  // index, dy to dx
+const graph::OpDef& max_pool_places_op();
 const graph::OpDef& average_pool_op();
 const graph::OpDef& average_pool_gradient_op();  // dy to dx
 

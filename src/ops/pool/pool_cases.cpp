@@ -17,6 +17,8 @@ std::vector<OpCase> pool_cases() {
   };
   const auto add = [&](const std::string& name, const core::Shape& x, const Pool& a) {
     add_built("max_pool/" + name, x, [a](auto& b, auto in) { return max_pool(b, in, a); });
+    add_built("max_pool_places/" + name, x,
+              [a](auto& b, auto in) { return max_pool_places(b, in, a, a.pads_end.empty()); });
     add_built("average_pool/" + name, x, [a](auto& b, auto in) { return average_pool(b, in, a); });
     Pool counted = a;
     counted.count_padding = true;

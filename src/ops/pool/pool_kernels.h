@@ -1,4 +1,4 @@
-// The reference kernels of pooling: plain loops over any layout.
+// The kernels of pooling that are plain loops over any layout.
 #pragma once
 
 #include "graph/kernel.h"
@@ -13,6 +13,7 @@ void run_max_pool_index_reference(const Pool& a,
 void run_max_pool_gradient_reference(const PoolGradient& a,
                                      const graph::Signature& types,
                                      const graph::Run& run);
+void run_max_pool_places(const PoolPlaces& a, const graph::Signature& types, const graph::Run& run);
 void run_average_pool_reference(const Pool& a,
                                 const graph::Signature& types,
                                 const graph::Run& run);

@@ -44,8 +44,12 @@ ValueId power_of_size(GraphBuilder& b, ValueId x, std::int64_t p) {
 
 ValueId root(GraphBuilder& b, ValueId x, std::int64_t p) {
   if (p == 1) return x;
-  if (p == 2) return sqrt(b, x);
-  return pow(b, x, scalar(b, b.type(x).dtype, 1.0 / static_cast<double>(p)));
+  if (p == 2) return root_of_squares(b, x);
+  const core::DType dtype = b.type(x).dtype;
+  const ValueId none = binary(b, BinaryKind::kEqual, x, scalar(b, dtype, 0));
+  const ValueId exponent = scalar(b, dtype, 1.0 / static_cast<double>(p));
+  return where(b, none, scalar(b, dtype, 0),
+               pow(b, where(b, none, scalar(b, dtype, 1), x), exponent));
 }
 
 ValueId rms_norm(GraphBuilder& b, ValueId x, ValueId scale, std::int64_t axis, double epsilon) {
@@ -56,7 +60,7 @@ ValueId rms_norm(GraphBuilder& b, ValueId x, ValueId scale, std::int64_t axis, d
   return mul(b, mul(b, x, reciprocal(b, deviation)), scale);
 }
 
-// Where the norm is 0 the result is.
+// Where the norm is 0 the result is, whatever x comes near to: its gradient is 0 too.
 std::vector<ValueId> read_lp_norm(graph::OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const ValueId x = node.required_input(0);
@@ -64,7 +68,8 @@ std::vector<ValueId> read_lp_norm(graph::OnnxNode& node) {
   const std::size_t axis = core::normalized_axis(node.integer("axis", -1), b.type(x).shape.rank());
   const ValueId norm = p_norm(b, x, {axis}, read_p(node));
   const ValueId none = binary(b, BinaryKind::kEqual, norm, scalar(b, dtype, 0));
-  return {div(b, x, where(b, none, scalar(b, dtype, 1), norm))};
+  const ValueId direction = div(b, x, where(b, none, scalar(b, dtype, 1), norm));
+  return {where(b, none, scalar(b, dtype, 0), direction)};
 }
 
 std::vector<ValueId> read_mean_variance_norm(graph::OnnxNode& node) {
@@ -78,7 +83,7 @@ std::vector<ValueId> read_mean_variance_norm(graph::OnnxNode& node) {
   }
   const ValueId centred = sub(b, x, reduce_mean(b, x, axes, KeepDims::kYes));
   const ValueId variance = reduce_mean(b, mul(b, centred, centred), axes, KeepDims::kYes);
-  const ValueId deviation = add(b, sqrt(b, variance), scalar(b, b.type(x).dtype, kEpsilon));
+  const ValueId deviation = add(b, root(b, variance, 2), scalar(b, b.type(x).dtype, kEpsilon));
   return {div(b, centred, deviation)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "ops/reduce/reduce_kernels.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
+#include "ops/where/choices.h"
 
 namespace lowtide::ops {
 namespace {
@@ -61,6 +63,14 @@ InputGradients gradient_of_extreme(const Reduce& a, GradientContext& g) {
   return {mul(b, same, div(b, g.out_gradient(0), count))};
 }
 
+InputGradients gradient_of_product(const Reduce& a, GradientContext& g) {
+  GraphBuilder& b = g.builder();
+  const ValueId x = g.in(0);
+  const ValueId zero_count = reduce_sum(b, zero_marks(b, x), a.axes, KeepDims::kYes);
+  const ValueId product = reduce(b, ReduceKind::kProd, zeros_as_ones(b, x), a.axes, KeepDims::kYes);
+  return {mul(b, g.out_gradient(0), other_factors(b, x, zero_count, product))};
+}
+
 GradientFn<Reduce> gradient_of(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::kSum:
@@ -69,7 +79,7 @@ GradientFn<Reduce> gradient_of(ReduceKind kind) {
     case ReduceKind::kMin: return gradient_of_extreme;
     case ReduceKind::kProd: break;
   }
-  return not_differentiable;
+  return gradient_of_product;
 }
 
 Cost cost(const Reduce&, const Signature& types) {
@@ -135,10 +145,11 @@ std::vector<ValueId> read_composed(OnnxNode& node) {
   const auto sum = [&](ValueId terms) { return reduce_sum(b, terms, request.axes, request.keep); };
   if (node.type() == "ReduceSumSquare") return {sum(mul(b, x, x))};
   if (node.type() == "ReduceL1") return {sum(abs(b, x))};
-  if (node.type() == "ReduceL2") return {sqrt(b, sum(mul(b, x, x)))};
+  if (node.type() == "ReduceL2") return {root(b, sum(power_of_size(b, x, 2)), 2)};
   if (node.type() == "ReduceLogSum") return {log(b, sum(x))};
-  // Exponentials of what is above the maximum would overflow.
-  const ValueId high = reduce_max(b, x, request.axes, KeepDims::kYes);
+  // Exponentials of what is above the maximum would overflow; an infinite one would leave NaN.
+  const double most = double{std::numeric_limits<float>::max()};
+  const ValueId high = clip(b, reduce_max(b, x, request.axes, KeepDims::kYes), -most, most);
   const ValueId total = reduce_sum(b, exp(b, sub(b, x, high)), request.axes, KeepDims::kYes);
   const ValueId result = add(b, log(b, total), high);
   // A maximum of the single element that is left only drops axes.

@@ -243,19 +243,17 @@ bool add_sizes(OnnxForm& form, const Resize& a, const Shape& x) {
   return by_scales || by_sizes;
 }
 
-// Opset 17 has no antialiasing and neither the newest nor the oldest coordinates.
+// Opset 13 took the oldest coordinates away.
 std::optional<OnnxForm> write_onnx(const Resize& a, const Signature& types) {
   const Shape& x = types.in[0].shape;
-  if (a.antialias || a.coordinates == Coordinates::kHalfPixelSymmetric ||
-      a.coordinates == Coordinates::kTfHalfPixelForNn) {
-    return std::nullopt;
-  }
+  if (a.coordinates == Coordinates::kTfHalfPixelForNn) return std::nullopt;
   OnnxForm form{
       .type = "Resize",
       .attributes = {{"mode", name_of(kModes, a.mode)},
                      {"coordinate_transformation_mode", name_of(kCoordinates, a.coordinates)},
                      {"nearest_mode", name_of(kRoundings, a.rounding)},
                      {"cubic_coeff_a", static_cast<float>(a.cubic)},
+                     {"antialias", std::int64_t{a.antialias}},
                      {"exclude_outside", std::int64_t{a.exclude_outside}},
                      {"extrapolation_value", static_cast<float>(a.extrapolation)}}};
   if (a.coordinates == Coordinates::kTfCropAndResize) {

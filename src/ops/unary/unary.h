@@ -167,6 +167,11 @@ inline graph::ValueId sqrt(graph::GraphBuilder& b, graph::ValueId x) {
   return unary(b, {.kind = UnaryKind::kSqrt}, x);
 }
 
+// The square root of a sum of squares: a norm, whose gradient counts as 0 where it is 0.
+inline graph::ValueId root_of_squares(graph::GraphBuilder& b, graph::ValueId x) {
+  return unary(b, {.kind = UnaryKind::kSqrt, .alpha = 1}, x);
+}
+
 inline graph::ValueId tanh(graph::GraphBuilder& b, graph::ValueId x) {
   return unary(b, {.kind = UnaryKind::kTanh}, x);
 }

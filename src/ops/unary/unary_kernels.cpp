@@ -95,7 +95,7 @@ double derivative_at_output(const Unary& a, double v) {
     case UnaryKind::kSelu: return v > 0 ? a.beta : v + a.alpha * a.beta;
     case UnaryKind::kSigmoid: return v * (1 - v);
     case UnaryKind::kSoftplus: return -std::expm1(-v);
-    case UnaryKind::kSqrt: return 0.5 / v;
+    case UnaryKind::kSqrt: return a.alpha != 0 && v == 0 ? 0 : 0.5 / v;
     case UnaryKind::kTan: return 1 + v * v;
     case UnaryKind::kTanh: return 1 - v * v;
     default: break;

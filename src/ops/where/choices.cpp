@@ -40,6 +40,26 @@ ValueId one_hot(GraphBuilder& b,
   return where(b, binary(b, BinaryKind::kEqual, index, place), on, off);
 }
 
+ValueId zero_marks(GraphBuilder& b, ValueId x) {
+  return binary(b, BinaryKind::kSame, x, scalar(b, b.type(x).dtype, 0));
+}
+
+ValueId zeros_as_ones(GraphBuilder& b, ValueId x) {
+  const core::DType dtype = b.type(x).dtype;
+  const ValueId none = binary(b, BinaryKind::kEqual, x, scalar(b, dtype, 0));
+  return where(b, none, scalar(b, dtype, 1), x);
+}
+
+ValueId other_factors(GraphBuilder& b, ValueId x, ValueId zero_count, ValueId product) {
+  const core::DType dtype = b.type(x).dtype;
+  const ValueId none = scalar(b, dtype, 0);
+  const ValueId is_zero = binary(b, BinaryKind::kEqual, x, none);
+  const ValueId no_zero = binary(b, BinaryKind::kEqual, zero_count, none);
+  const ValueId one_zero = binary(b, BinaryKind::kEqual, zero_count, scalar(b, dtype, 1));
+  return where(b, is_zero, where(b, one_zero, product, none),
+               where(b, no_zero, div(b, product, zeros_as_ones(b, x)), none));
+}
+
 std::vector<ValueId> read_thresholded_relu(graph::OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const ValueId x = node.required_input(0);

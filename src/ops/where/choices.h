@@ -1,4 +1,5 @@
-// What comes down to choosing between two values: ThresholdedRelu, Shrink, OneHot.
+// What comes down to choosing between two values: ThresholdedRelu, Shrink, OneHot, products without
+// one of their factors.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,17 @@ graph::ValueId one_hot(graph::GraphBuilder& b,
                        graph::ValueId off,
                        graph::ValueId on,
                        std::int64_t axis);
+
+// For the gradients of products, which must not divide by zero: 1 where x is 0, else 0; and x with
+// its zeros replaced by ones.
+graph::ValueId zero_marks(graph::GraphBuilder& b, graph::ValueId x);
+graph::ValueId zeros_as_ones(graph::GraphBuilder& b, graph::ValueId x);
+// The product of all factors but x, given (of x's shape, or to be broadcast to it) how many factors
+// are 0, and the product of the others.
+graph::ValueId other_factors(graph::GraphBuilder& b,
+                             graph::ValueId x,
+                             graph::ValueId zero_count,
+                             graph::ValueId product);
 
 std::vector<graph::ValueId> read_thresholded_relu(graph::OnnxNode& node);
 std::vector<graph::ValueId> read_shrink(graph::OnnxNode& node);
