@@ -17,7 +17,8 @@ namespace {
 // turn out to be parameters.
 bool foldable(const Value& value) {
   if (value.role != Role::kConstant) return false;
-  return value.content.tensor.has_value() || !core::is_float(value.type.dtype);
+  if (!core::is_float(value.type.dtype)) return true;
+  return value.content.tensor.has_value() && value.content.file.empty();
 }
 
 }  // namespace

@@ -86,6 +86,12 @@ enum class Calls {
   kKeep,    // nodes are those of the file, one by one
 };
 
+// An initializer that holds another one transposed; see restore_ties.
+struct TiedCopy {
+  std::string copy;
+  std::string original;
+};
+
 struct ModelFile {
   std::string path;  // for messages
   std::int64_t ir_version = 0;
@@ -93,6 +99,7 @@ struct ModelFile {
   std::map<std::string, std::int64_t> opsets;  // by domain
   Metadata metadata;
   FileGraph graph;
+  std::vector<TiedCopy> ties = {};
 };
 
 // Reads the model at `path` through a mapping that is gone on return. Throws Error, with the path

@@ -178,14 +178,15 @@ ValueId Importer::look_up(Scope& scope, const std::string& name) {
 }
 
 // Float tensors of more than one element may be parameters: they stay in the file, where folding
-// leaves them alone. Single ones are factors and limits.
+// leaves them alone. Single ones are factors and limits. Halves are of the file, but in memory.
 ValueId Importer::enter(const TensorRef& tensor, const std::string& name) {
   const bool weights = core::is_float(tensor.type.dtype) && tensor.type.shape.elements() != 1;
   if (tensor.bytes && !(weights && !tensor.file.empty())) {
     return builder_.constant(ConstantTensor{tensor.type, tensor.bytes}, name);
   }
-  return builder_.state(name, tensor.type, graph::Role::kConstant,
-                        {.file = tensor.file, .offset = tensor.offset, .tensor = std::nullopt});
+  graph::Content content{.file = tensor.file, .offset = tensor.offset};
+  if (tensor.half != Half::kNone) content.tensor = ConstantTensor{tensor.type, tensor.bytes};
+  return builder_.state(name, tensor.type, graph::Role::kConstant, std::move(content));
 }
 
 void Importer::check_supported(const NodeOrder& order) const {

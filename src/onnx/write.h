@@ -15,10 +15,11 @@
 
 namespace lowtide::onnx {
 
-// A new float32 initializer that one input of one node reads from now on, in place of one that
-// the exporter had merged from several.
+// A new initializer that one input of one node reads from now on, in place of one that the
+// exporter had merged from several.
 struct SplitInitializer {
   std::string name;
+  std::string merged;       // the initializer's name
   std::string node_output;  // the first output of the node
   std::size_t input = 0;    // of the node
   core::Shape shape;
@@ -26,7 +27,8 @@ struct SplitInitializer {
 };
 
 struct TrainedTensors {
-  // By the name of an initializer, or of a Constant node's output; bytes in the file's type.
+  // By the name of an initializer, or of a Constant node's output. Bytes are in the file's type,
+  // but for halves: these are given as float32 and rounded.
   std::map<std::string, ByteSource> tensors = {};
   std::vector<SplitInitializer> splits = {};
   Metadata metadata = {};  // set in the model, over what is there

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "onnx/input_shapes.h"
 #include "onnx/read.h"
+#include "onnx/ties.h"
 #include "ops/catalog.h"
 #include "passes/fuse/fuse.h"
 #include "passes/parameters.h"
@@ -69,7 +70,8 @@ void sum_training_bytes(const graph::Graph& graph,
 ModelReport inspect(const ModelSettings& settings,
                     std::int64_t batch,
                     const SelectionSettings& selection) {
-  const onnx::ModelFile file = onnx::parse_file(settings.path);
+  onnx::ModelFile file = onnx::parse_file(settings.path);
+  onnx::restore_ties(file);
   ModelReport report;
   report.batch = batch;
   list_file(file, report);

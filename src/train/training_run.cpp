@@ -10,6 +10,7 @@
 #include "kernels/dnnl/engine.h"
 #include "kernels/simd/peak.h"
 #include "memory/resident.h"
+#include "onnx/ties.h"
 #include "onnx/write.h"
 #include "optim/updates.h"
 #include "train/batch_feed.h"
@@ -277,12 +278,16 @@ void TrainingRun::save(const std::filesystem::path& path) const {
   for (const passes::Parameter& parameter : pass.parameters) {
     if (!parameter.trained && !parameter.statistic) continue;
     const graph::Value& value = pass.graph.value(parameter.value);
-    onnx::ByteSource bytes = state_bytes(value);
-    if (parameter.split_from.empty()) {
-      trained.tensors.emplace(parameter.name, std::move(bytes));
-    } else {
-      trained.splits.push_back({parameter.name, parameter.node_output, parameter.input,
-                                value.type.shape, std::move(bytes)});
+    const onnx::ByteSource bytes = state_bytes(value);
+    if (!parameter.split_from.empty()) {
+      trained.splits.push_back({parameter.name, parameter.split_from, parameter.node_output,
+                                parameter.input, value.type.shape, bytes});
+      continue;
+    }
+    trained.tensors.emplace(parameter.name, bytes);
+    for (const onnx::TiedCopy& tie : recipe_.file.ties) {
+      if (tie.original != parameter.name) continue;
+      trained.tensors.emplace(tie.copy, onnx::transposed_bytes_of(bytes, value.type.shape));
     }
   }
   if (recipe_.feeds.size() == 1 && recipe_.feeds[0].normalization) {

@@ -31,7 +31,7 @@ std::string word_after(std::string_view text, std::string_view before, std::stri
 // Errors are for people; these are the ones that many tests share.
 std::string reason_of(std::string_view error) {
   for (const std::string_view type : {"has type ", "element type ", "Cast to element type "}) {
-    const std::string found = word_after(error, type, "\n");
+    const std::string found = word_after(error, type, ";");
     if (!found.empty()) return core::text("type {}", found);
   }
   const std::string found = word_after(error, "unsupported operators: ", " (node");

@@ -1,5 +1,7 @@
 // Meanings that implementations got wrong before: each test is one public bug report's recipe.
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -81,6 +83,37 @@ TEST(Meaning, ClippingHappensOnceOnTheWholeGradient) {
     EXPECT_NEAR(trained.steps.at(0).grad_norm, 4, 1e-6);
     expect_near(tensor(trained, "b"), {0, -1}, 1e-6);
   }
+}
+
+// Many gradients that are small beside the first one still add up: 1 and 512 times 2^-9.
+TEST(Meaning, SmallGradientsSurviveAccumulation) {
+  const Scene scene;
+  const std::string model = write_shift(scene, 1);
+  constexpr std::int64_t kSamples = 513;
+  std::vector<float> targets(kSamples, -1.0F / 1024);
+  targets[0] = -0.5F;
+  const std::string data = write_data(scene, "x", Shape{kSamples, 1}, std::vector<float>(kSamples),
+                                      Shape{kSamples, 1}, targets);
+  for (const char* const micro : {"1", "513"}) {
+    const Trained trained = train(scene, {model, "--data", data, "--batch", "513", "--no-shuffle",
+                                          "--steps", "1", "--lr", "513", "--micro-batch", micro});
+    expect_near(tensor(trained, "b"), {-2}, 1e-5);
+  }
+}
+
+// The sibling without micro-batches: a bias's gradient over rows that float32 alone would lose.
+TEST(Meaning, SmallGradientsSurviveTheSumOverRows) {
+  const Scene scene;
+  const std::string model = write_shift(scene, 3);
+  constexpr std::int64_t kRows = 4097;
+  std::vector<float> targets(3 * kRows, -std::ldexp(1.5F, -24));
+  std::fill_n(targets.begin(), 3, -1.5F);
+  const std::string data = write_data(scene, "x", Shape{kRows, 3}, std::vector<float>(3 * kRows),
+                                      Shape{kRows, 3}, targets);
+  // Each row's share of the gradient of mse is 2 (y - t) / (3 * 4097): 1 / 4097 and 2^-24 / 4097.
+  const Trained trained = train(scene, {model, "--data", data, "--batch", "4097", "--no-shuffle",
+                                        "--steps", "1", "--lr", "4097"});
+  expect_near(tensor(trained, "b"), std::vector<double>(3, -1 - std::ldexp(1.0, -12)), 1e-6);
 }
 
 // x -> four blocks of Gemm, Dropout, Relu -> Gemm.
@@ -226,10 +259,13 @@ TEST(Meaning, PaddingOfConvolutions) {
             (std::vector<double>{2100, 200, 0, 4321, 402, 0}));
 }
 
-std::vector<double> softmax(std::int64_t opset, const std::vector<WireWriter>& attributes) {
+// The first four elements of what the op makes of ln 1 to ln 8.
+std::vector<double> normalised(const std::string& op,
+                               std::int64_t opset,
+                               const std::vector<WireWriter>& attributes) {
   const Scene scene;
   const std::string model =
-      write_model(scene, {.nodes = {toy::node("Softmax", {"x"}, {"y"}, attributes, "softmax")},
+      write_model(scene, {.nodes = {toy::node(op, {"x"}, {"y"}, attributes, "node")},
                           .inputs = {toy::value_info("x", {"2", "2", "2"})},
                           .outputs = {toy::value_info("y", {"2", "2", "2"})},
                           .ir_version = 6,
@@ -243,10 +279,55 @@ std::vector<double> softmax(std::int64_t opset, const std::vector<WireWriter>& a
 }
 
 TEST(Meaning, SoftmaxBeforeAndSinceOpset13) {
-  expect_near(softmax(11, {}), {.1, .2, .3, .4}, 1e-6);
-  expect_near(softmax(11, {toy::int_attribute("axis", 1)}), {.1, .2, .3, .4}, 1e-6);
-  expect_near(softmax(13, {}), {1.0 / 3, 2.0 / 3, 3.0 / 7, 4.0 / 7}, 1e-6);
-  expect_near(softmax(13, {toy::int_attribute("axis", 1)}), {.25, 1.0 / 3, .75, 2.0 / 3}, 1e-6);
+  const std::vector<WireWriter> middle = {toy::int_attribute("axis", 1)};
+  const std::vector<double> flattened = {.1, .2, .3, .4};
+  const std::vector<double> last = {1.0 / 3, 2.0 / 3, 3.0 / 7, 4.0 / 7};
+  const std::vector<double> along = {.25, 1.0 / 3, .75, 2.0 / 3};
+  const auto logarithms = [](std::vector<double> shares) {
+    for (double& share : shares) share = std::log(share);
+    return shares;
+  };
+  for (const auto& [opset, attributes, wanted] :
+       {std::tuple{11, std::vector<WireWriter>(), flattened}, std::tuple{11, middle, flattened},
+        std::tuple{13, std::vector<WireWriter>(), last}, std::tuple{13, middle, along}}) {
+    SCOPED_TRACE(opset);
+    expect_near(normalised("Softmax", opset, attributes), wanted, 1e-6);
+    expect_near(normalised("LogSoftmax", opset, attributes), logarithms(wanted), 1e-6);
+  }
+  expect_near(normalised("Hardmax", 11, {}), {0, 0, 0, 1}, 0);
+  expect_near(normalised("Hardmax", 13, {}), {0, 1, 0, 1}, 0);
+  expect_near(normalised("Hardmax", 13, middle), {0, 0, 1, 1}, 0);
+}
+
+// The gradient follows the old meaning too: all four of a sample are one distribution.
+TEST(Meaning, SoftmaxBeforeOpset13HasItsGradient) {
+  for (const std::int64_t opset : {11, 13}) {
+    const Scene scene;
+    const std::string model =
+        write_model(scene, {.nodes = {toy::node("Add", {"x", "b"}, {"z"}, {}, "shift"),
+                                      toy::node("Softmax", {"z"}, {"y"}, {}, "softmax")},
+                            .initializers = {weight("b", {2, 2}, {0, 0, 0, 0})},
+                            .inputs = {toy::value_info("x", {"1", "2", "2"})},
+                            .outputs = {toy::value_info("y", {"1", "2", "2"})},
+                            .ir_version = 6,
+                            .opset = opset});
+    const std::vector<float> x = {0, std::log(2.0F), std::log(3.0F), std::log(4.0F)};
+    // A target 2 below y's first makes the gradient of mse, 2 (y - t) / 4, pick it.
+    const double y0 = opset == 11 ? .1 : 1.0 / 3;
+    const std::vector<double> y = opset == 11
+                                      ? std::vector<double>{.1, .2, .3, .4}
+                                      : std::vector<double>{1.0 / 3, 2.0 / 3, 3.0 / 7, 4.0 / 7};
+    std::vector<float> target(y.begin(), y.end());
+    target[0] -= 2;
+    const std::string data = write_data(scene, "x", Shape{1, 2, 2}, x, Shape{1, 2, 2}, target);
+    const Trained trained = train(scene, {model, "--data", data, "--loss", "mse", "--lr", "1"});
+    std::vector<double> wanted;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const bool together = opset == 11 || i < 2;
+      wanted.push_back(together ? y0 * y[i] - (i == 0 ? y0 : 0) : 0);
+    }
+    expect_near(tensor(trained, "b"), wanted, 1e-6);
+  }
 }
 
 // A model that ends in a softmax trains like the one without it, and says so.
@@ -296,6 +377,8 @@ TEST(Meaning, InitializersThatAreInputsAreNoData) {
         write_data(scene, "x", Shape{1, 1}, {3}, Shape{1, 1}, std::vector<float>{0});
     const Trained trained = train(scene, {model, "--data", data, "--train", "w", "--lr", "0.01"});
     expect_near(tensor(trained, "w"), {2 - 0.36}, 1e-6);
+    // The file keeps its style.
+    EXPECT_EQ(onnx::parse_file(trained.model).graph.inputs.size(), 2U);
   }
 }
 

@@ -182,6 +182,22 @@ TEST(Read, ComputedShapesAreRefusedByName) {
                    "node 'y' (Relu): input 1 ('x') must be constant"));
 }
 
+// Floats that could be weights are not folded, but a rule that asks for their value gets it.
+TEST(Read, ValuesOfFloatConstantsAreComputedForRules) {
+  Parts parts = toy::small_network();
+  parts.initializers.push_back(toy::tensor("s", {0.5F, 4}));
+  parts.nodes = {node("Add", {"s", "w"}, {"s2"}), node("Add", {"x", "w"}, {"h"}),
+                 node("Relu", {"h", "", "s2"}, {"y"})};
+  const toy::Folder folder;
+  toy::write_file(folder / "m.onnx", toy::model(parts));
+  const Model model = read(folder / "m.onnx", batch_of(1));
+  EXPECT_EQ(model.graph.value(model.values.at("s2")).role, graph::Role::kActivation);
+  parts.initializers.back() = toy::tensor("s", {1.5F, 0.5F});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kInvalidFile), "[2.5, -1.5] must ascend"));
+  parts.nodes[0] = node("Add", {"s", "x"}, {"s2"});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kUnsupported), "input 2 ('s2') must be constant"));
+}
+
 TEST(Read, FoldsIntegersAndSingleFloatsButNoWeights) {
   Parts parts = toy::small_network();
   parts.initializers.push_back(toy::integers("i", {1, 2}));

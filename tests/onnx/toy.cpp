@@ -118,6 +118,10 @@ std::vector<ValueId> read_relu(OnnxNode& node) {
   if (extra && extra->size() != 2) {
     throw core::fail(ErrorCode::kInvalidFile, "two integers are needed");
   }
+  const auto reals = node.constant_reals(2);
+  if (reals && !std::is_sorted(reals->begin(), reals->end())) {
+    throw core::fail(ErrorCode::kInvalidFile, "{} must ascend", *reals);
+  }
   return {
       node.builder().add_one(relu_op(), graph::Attrs::of(attributes), {node.required_input(0)})};
 }

@@ -91,6 +91,7 @@ TEST_F(WriteTrained, SplitsMergedInitializersAndSetsMetadata) {
   const std::vector<float> own = {5, 6};
   TrainedTensors trained;
   trained.splits = {{.name = "w.1",
+                     .merged = "w",
                      .node_output = "h",
                      .input = 1,
                      .shape = {2},

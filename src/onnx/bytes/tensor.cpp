@@ -79,10 +79,12 @@ std::uint32_t typed_field(DType dtype) {
   }
 }
 
+// Halves lie in the file like uint16.
 core::TensorType checked_type(const RawTensor& raw) {
-  const auto dtype = dtype_of(raw.type);
+  const auto dtype = half_of(raw.type) == Half::kNone ? dtype_of(raw.type) : DType::kUint16;
   if (!dtype) {
-    throw fail(ErrorCode::kUnsupported, "element type {}", onnx_type_name(raw.type));
+    throw fail(ErrorCode::kUnsupported, "element type {}; networks are exported in float32",
+               onnx_type_name(raw.type));
   }
   if (raw.dims.size() > kMaxRank) {
     throw fail(ErrorCode::kInvalidFile, "{} dimensions", raw.dims.size());
@@ -258,11 +260,20 @@ TensorRef read_tensor(const WireField& field, const Origin& origin) {
     tensor.type = checked_type(raw);
     tensor.metadata = std::move(raw.metadata);
     place(tensor, raw, origin);
+    tensor.half = half_of(raw.type);
+    if (tensor.half != Half::kNone) {
+      keep(tensor, widened(tensor.half, *load(tensor)));
+      tensor.type.dtype = DType::kFloat32;
+    }
     if (tensor.type.dtype == DType::kBool) check_bools(tensor);
     return tensor;
   } catch (const Error& error) {
     throw error.within(core::text("tensor '{}'", name));
   }
+}
+
+Bytes TensorRef::bytes_in_file() const {
+  return half == Half::kNone ? type.bytes() : Bytes(type.bytes().count() / 2);
 }
 
 std::shared_ptr<const std::vector<std::byte>> load(const TensorRef& tensor) {
@@ -300,9 +311,23 @@ constexpr std::array<std::string_view, 17> kTypeNames = {
     "int32",     "int64",  "string",    "bool",       "float16", "double",
     "uint32",    "uint64", "complex64", "complex128", "bfloat16"};
 
+constexpr std::int64_t kOnnxFloat16 = 10;
+constexpr std::int64_t kOnnxBfloat16 = 16;
+
 }  // namespace
 
+Half half_of(std::int64_t onnx_type) {
+  if (onnx_type == kOnnxFloat16) return Half::kFloat16;
+  return onnx_type == kOnnxBfloat16 ? Half::kBfloat16 : Half::kNone;
+}
+
+std::int64_t onnx_type_of(const TensorRef& tensor) {
+  if (tensor.half == Half::kFloat16) return kOnnxFloat16;
+  return tensor.half == Half::kBfloat16 ? kOnnxBfloat16 : onnx_type_of(tensor.type.dtype);
+}
+
 std::optional<DType> dtype_of(std::int64_t onnx_type) {
+  if (half_of(onnx_type) != Half::kNone) return DType::kFloat32;
   for (const TypeRow& row : kTypes) {
     if (row.onnx == onnx_type) return row.dtype;
   }

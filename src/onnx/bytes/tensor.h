@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/tensor_type.h"
+#include "onnx/bytes/half.h"
 #include "onnx/bytes/wire.h"
 
 namespace lowtide::onnx {
@@ -33,20 +34,25 @@ struct TensorRef {
   std::string location;     // of external data, as the model writes it; empty: inline
   // Held in memory where they are few, or do not lie in a file as the type has them.
   std::shared_ptr<const std::vector<std::byte>> bytes;
+  Half half = Half::kNone;  // what the file has for float32 elements
   Metadata metadata;
+
+  [[nodiscard]] Bytes bytes_in_file() const;
 };
 
 // The largest tensor that is kept in memory though a file holds it.
 inline constexpr Bytes kSmallTensor = Bytes(1024);
 
 // Reads a TensorProto. Throws Error naming the tensor: kInvalidFile for wrong sizes and places,
-// kUnsupported for element types Lowtide does not have.
+// kUnsupported for element types Lowtide does not have. Halves are read as float32.
 TensorRef read_tensor(const WireField& field, const Origin& origin);
 
 // The whole tensor in memory (read from its file if need be).
 std::shared_ptr<const std::vector<std::byte>> load(const TensorRef& tensor);
 
-// ONNX's numbers for element types.
+// ONNX's numbers for element types; halves are float32.
+Half half_of(std::int64_t onnx_type);
+std::int64_t onnx_type_of(const TensorRef& tensor);  // as the file has it
 std::optional<core::DType> dtype_of(std::int64_t onnx_type);
 std::string onnx_type_name(std::int64_t onnx_type);
 std::int64_t onnx_type_of(core::DType dtype);

@@ -1,6 +1,7 @@
-// The list of the float tensors that a file holds.
+// The list of the float tensors that a file holds, and what the exporter says of them.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -8,6 +9,22 @@
 #include "onnx/read.h"
 
 namespace lowtide::onnx {
+
+// What PyTorch's exporter notes of initializers, at themselves or at the value info of their name.
+// Borrows the graph.
+class TensorNotes {
+ public:
+  explicit TensorNotes(const FileGraph& graph);
+
+  // See Initializer; empty where it says nothing.
+  [[nodiscard]] std::string kind(const TensorRef& tensor) const;
+  [[nodiscard]] std::string folded_from(const TensorRef& tensor) const;
+
+ private:
+  [[nodiscard]] std::string find(const TensorRef& tensor, const char* key) const;
+
+  std::unordered_map<std::string, const Metadata*> of_;
+};
 
 // Values that are such tensors, and whether a Constant node holds them.
 using FloatTensors = std::unordered_map<graph::ValueId, bool>;

@@ -1,10 +1,14 @@
 #include "onnx/import/node_view.h"
 
 #include <limits>
+#include <map>
+#include <set>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "core/text.h"
+#include "graph/evaluate.h"
 
 namespace lowtide::onnx {
 
@@ -29,6 +33,42 @@ std::vector<To> elements(const ConstantTensor& tensor) {
     }
     return result;
   });
+}
+
+// What some nodes make of constants alone. Folding leaves float tensors of the file as they are,
+// for they could be weights; exporters join scales and sizes from such, too.
+std::optional<ConstantTensor> computed(const graph::GraphBuilder& builder,
+                                       const graph::Graph& graph,
+                                       ValueId wanted) {
+  constexpr std::size_t kMostNodes = 64;
+  std::set<graph::NodeId> nodes;
+  std::map<ValueId, ConstantTensor> known;
+  std::vector<ValueId> open = {wanted};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    const graph::NodeId producer = graph.value(id).producer;
+    if (graph.type(id).bytes() > kLargestConstant || nodes.size() > kMostNodes) return std::nullopt;
+    if (!producer.valid()) {
+      const auto constant = builder.constant_value(id);
+      if (!constant) return std::nullopt;
+      known.emplace(id, *constant);
+    } else if (nodes.insert(producer).second) {
+      const std::vector<ValueId>& inputs = graph.node(producer).inputs;
+      open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+  }
+  for (const graph::NodeId id : nodes) {
+    const graph::Node& node = graph.node(id);
+    std::vector<ConstantTensor> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(known.at(input));
+    std::vector<ConstantTensor> outputs =
+        graph::evaluate(*node.op, node.attrs, inputs, graph.types(node.outputs));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      known.insert_or_assign(node.outputs[i], std::move(outputs[i]));
+    }
+  }
+  return known.at(wanted);
 }
 
 }  // namespace
@@ -97,8 +137,7 @@ ValueId NodeView::required_input(std::size_t i) const {
 std::optional<ConstantTensor> NodeView::constant(std::size_t i) const {
   const ValueId id = input(i);
   if (!id.valid()) return std::nullopt;
-  std::optional<ConstantTensor> found;
-  if (builder_.type(id).bytes() <= kLargestConstant) found = builder_.constant_value(id);
+  const std::optional<ConstantTensor> found = computed(builder_, builder_.graph(), id);
   if (!found) {
     throw fail(ErrorCode::kUnsupported,
                "node '{}' ({}): input {} ('{}') must be constant, but it is computed from data",

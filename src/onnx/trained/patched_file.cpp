@@ -9,7 +9,7 @@ namespace lowtide::onnx {
 using core::fail;
 
 void PatchedFile::claim(const TensorRef& tensor, const ByteSource* bytes) {
-  const std::int64_t length = tensor.type.bytes().count();
+  const std::int64_t length = tensor.bytes_in_file().count();
   if (length == 0) return;
   places_.emplace(tensor.offset, Place{length, tensor.name, bytes});
   claimed_end_ = std::max(claimed_end_, tensor.offset + length);

@@ -57,6 +57,7 @@ class TrainedWriter {
   void check_names();
   Pieces model(const WireReader& message) const;
   Rewritten graph(const WireField& field) const;
+  [[nodiscard]] TensorRef like_merged(const SplitInitializer& split) const;
   void add_splits(Rewritten& graph) const;
   [[nodiscard]] NodeEdit edit_of(const FileNode& node) const;
   Pieces node(const WireField& field, const FileNode& old, const NodeEdit& edit) const;
@@ -70,6 +71,7 @@ class TrainedWriter {
   PatchedFile source_;
   ModelFile file_;
   std::set<std::string> reads_;
+  std::map<std::string, ByteSource> sources_;    // of the trained tensors, as the file has them
   std::map<std::string, PatchedFile> external_;  // by location
   std::map<std::string, std::int64_t> bases_;    // where each location's bytes go
 };
@@ -80,16 +82,20 @@ TrainedWriter::TrainedWriter(const std::filesystem::path& source,
     : out_(out),
       trained_(trained),
       source_(InputFile::open(source)),
-      file_(parse_file(source, Calls::kKeep)) {
+      file_(parse_file(source, Calls::kKeep)),
+      sources_(trained.tensors) {
   collect_reads(file_.graph, reads_);
   claim_places();
   check_names();
 }
 
 void TrainedWriter::claim(const TensorRef& tensor, const std::string& name) {
+  const auto found = sources_.find(name);
+  ByteSource* const bytes = found == sources_.end() ? nullptr : &found->second;
+  if (bytes != nullptr && tensor.half != Half::kNone) {
+    *bytes = rounded(tensor.half, std::move(*bytes), name);
+  }
   if (tensor.file.empty()) return;
-  const auto found = trained_.tensors.find(name);
-  const ByteSource* const bytes = found == trained_.tensors.end() ? nullptr : &found->second;
   if (tensor.location.empty()) {
     source_.claim(tensor, bytes);
     return;
@@ -212,24 +218,36 @@ Rewritten TrainedWriter::graph(const WireField& field) const {
   return result;
 }
 
+// What a split tensor is in the file: floats of the width that the merged one has.
+TensorRef TrainedWriter::like_merged(const SplitInitializer& split) const {
+  TensorRef own;
+  own.type = {core::DType::kFloat32, split.shape, core::Layout::kPlain};
+  for (const TensorRef& tensor : file_.graph.initializers) {
+    if (tensor.name == split.merged) own.half = tensor.half;
+  }
+  return own;
+}
+
 void TrainedWriter::add_splits(Rewritten& graph) const {
   constexpr std::int64_t kInitializersApart = 4;  // the IR version that frees them of being inputs
   for (const SplitInitializer& split : trained_.splits) {
+    const TensorRef own = like_merged(split);
+    const std::int64_t onnx_type = onnx_type_of(own);
     WireWriter head;
-    head.packed(1, split.shape.dims()).integer(2, onnx_type_of(core::DType::kFloat32));
-    head.text(8, split.name);
-    const std::int64_t length = split.shape.elements() * std::int64_t{sizeof(float)};
+    head.packed(1, split.shape.dims()).integer(2, onnx_type).text(8, split.name);
+    const std::int64_t length = own.bytes_in_file().count();
     head.header(9, static_cast<std::uint64_t>(length));
     Pieces content;
     content.add(head.bytes());
-    content.add_source(split.bytes, length);
+    content.add_source(
+        own.half == Half::kNone ? split.bytes : rounded(own.half, split.bytes, split.name), length);
     graph.content.add(wire_field(5, std::move(content)));
     graph.changed = true;
     if (file_.ir_version >= kInitializersApart) continue;
     WireWriter shape;
     for (const std::int64_t dim : split.shape.dims())
       shape.message(1, WireWriter().integer(1, dim));
-    const WireWriter type = WireWriter().integer(1, 1).message(2, shape);
+    const WireWriter type = WireWriter().integer(1, onnx_type).message(2, shape);
     const WireWriter info =
         WireWriter().text(1, split.name).message(2, WireWriter().message(1, type));
     Pieces input;
@@ -294,7 +312,7 @@ Pieces TrainedWriter::attribute(const WireField& field,
 }
 
 bool TrainedWriter::needs_rewrite(const TensorRef& tensor, const std::string& name) const {
-  return !tensor.location.empty() || (tensor.file.empty() && trained_.tensors.contains(name));
+  return !tensor.location.empty() || (tensor.file.empty() && sources_.contains(name));
 }
 
 // A tensor that moves within external data, or whose elements do not lie in the file as bytes.
@@ -312,11 +330,11 @@ Pieces TrainedWriter::tensor(const WireField& field,
     const std::int64_t offset = bases_.at(tensor.location) + tensor.offset;
     result.content.add(entry_field(13, "location", location));
     result.content.add(entry_field(13, "offset", core::text("{}", offset)));
-    result.content.add(entry_field(13, "length", core::text("{}", tensor.type.bytes().count())));
+    result.content.add(entry_field(13, "length", core::text("{}", tensor.bytes_in_file().count())));
     return std::move(result.content);
   }
   Pieces bytes;
-  bytes.add_source(trained_.tensors.at(name), tensor.type.bytes().count());
+  bytes.add_source(sources_.at(name), tensor.bytes_in_file().count());
   result.content.add(wire_field(9, std::move(bytes)));
   return std::move(result.content);
 }

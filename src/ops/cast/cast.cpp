@@ -126,10 +126,13 @@ const OpDef& cast_op() {
 }
 
 DType dtype_of_onnx(std::int64_t code) {
+  constexpr std::int64_t kFloat16 = 10;
+  constexpr std::int64_t kBfloat16 = 16;
+  if (code == kFloat16 || code == kBfloat16) return DType::kFloat32;
   for (const OnnxType& type : kOnnxTypes) {
     if (type.code == code) return type.dtype;
   }
-  throw fail(ErrorCode::kUnsupported, "element type {}", code);
+  throw fail(ErrorCode::kUnsupported, "element type {}; networks are exported in float32", code);
 }
 
 ValueId cast(GraphBuilder& b, ValueId x, DType to) {

@@ -16,7 +16,8 @@ struct Cast {
 // integers wrap around; anything but 0 becomes true. A gradient passes between float types only.
 graph::ValueId cast(graph::GraphBuilder& b, graph::ValueId x, core::DType to);
 
-// The element type that ONNX gives this number; throws Error(kUnsupported).
+// The element type that ONNX gives this number, float32 for float16 and bfloat16, which are
+// computed in it; throws Error(kUnsupported).
 core::DType dtype_of_onnx(std::int64_t code);
 
 const graph::OpDef& cast_op();

@@ -6,6 +6,7 @@
 #include "onnx/input_shapes.h"
 #include "onnx/read.h"
 #include "ops/catalog.h"
+#include "train/prepare/class_axis.h"
 
 namespace lowtide::train {
 namespace {
@@ -52,7 +53,7 @@ data::Field label_field(const onnx::Model& model,
   const bool classes = loss == LossKind::kAuto || loss == LossKind::kCrossEntropy;
   return {.name = data.label,
           .dtype = classes ? core::DType::kInt64 : core::DType::kFloat32,
-          .sample_shape = without(shape, classes ? 1 : 0)};
+          .sample_shape = without(shape, classes ? likely_class_axis(model, found->second) : 0)};
 }
 
 }  // namespace

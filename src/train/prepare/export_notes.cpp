@@ -35,6 +35,20 @@ std::vector<std::string> export_notes(const onnx::ModelFile& file,
   };
   note_folded(folded_by_dynamo, "optimize=False");
   note_folded(folded_by_torchscript, "training=TrainingMode.PRESERVE");
+  const auto is_half = [](const onnx::TensorRef& t) { return t.half != onnx::Half::kNone; };
+  if (const auto halves =
+          std::count_if(file.graph.initializers.begin(), file.graph.initializers.end(), is_half)) {
+    notes.push_back(
+        text("{} tensor{} of the file {} of 16 bits: computing and training go on in "
+             "float32, and what is trained is rounded when it is written",
+             halves, halves == 1 ? "" : "s", halves == 1 ? "is" : "are"));
+  }
+  for (const onnx::TiedCopy& tie : file.ties) {
+    notes.push_back(
+        text("'{}' is a transposed copy of '{}' by the exporter: the two are trained "
+             "as the one weight they were",
+             tie.copy, tie.original));
+  }
   if (training.dropouts > 0) {
     notes.push_back(text("dropout acts in {} place{} while training", training.dropouts,
                          training.dropouts == 1 ? "" : "s"));

@@ -7,9 +7,11 @@
 #include "core/text.h"
 #include "kernels/simd/target.h"
 #include "onnx/input_shapes.h"
+#include "onnx/ties.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/catalog.h"
 #include "train/prepare/assumed_data.h"
+#include "train/prepare/class_axis.h"
 
 namespace lowtide::train {
 namespace {
@@ -112,8 +114,10 @@ const graph::Node* softmax_before(const graph::Graph& graph, graph::ValueId valu
 
 void settle_cross_entropy(Recipe& recipe,
                           const LossSettings& settings,
-                          const graph::Graph& graph,
+                          const onnx::Model& model,
                           graph::ValueId output) {
+  const graph::Graph& graph = model.graph;
+  const std::size_t likely = likely_class_axis(model, output);
   Loss& loss = recipe.loss;
   if (const graph::Node* const softmax = softmax_before(graph, output)) {
     loss.before_softmax = true;
@@ -130,15 +134,19 @@ void settle_cross_entropy(Recipe& recipe,
     }
     return true;
   };
-  if (logits.rank() >= 2 && labels_fit(1)) {
-    loss.class_axis = 1;
-  } else if (logits.rank() >= 2 && labels_fit(logits.rank() - 1)) {
-    loss.class_axis = logits.rank() - 1;
-  } else {
+  const auto fitting = [&]() -> std::optional<std::size_t> {
+    if (logits.rank() < 2) return std::nullopt;
+    for (const std::size_t axis : {likely, std::size_t{1}, logits.rank() - 1}) {
+      if (labels_fit(axis)) return axis;
+    }
+    return std::nullopt;
+  }();
+  if (!fitting) {
     throw fail(ErrorCode::kInvalidArgument,
                "{}: labels of shape {} a sample do not fit the output '{}' of type {}",
                recipe.dataset->name(), label.str(), loss.output, graph.type(output).str());
   }
+  loss.class_axis = *fitting;
   loss.classes = logits[loss.class_axis];
   if (settings.label_smoothing < 0 || settings.label_smoothing >= 1) {
     throw fail(ErrorCode::kInvalidArgument, "label smoothing must lie in [0, 1), got {}",
@@ -185,7 +193,7 @@ void settle_loss(Recipe& recipe, const LossSettings& settings) {
                  "{}: cross-entropy needs integer labels, but array '{}' is {}",
                  recipe.dataset->name(), label.name, core::name(label.dtype));
     }
-    settle_cross_entropy(recipe, settings, model.graph, found->second);
+    settle_cross_entropy(recipe, settings, model, found->second);
     return;
   }
   core::Shape targets = model.graph.type(found->second).shape;
@@ -236,6 +244,7 @@ Recipe settle(const ModelSettings& model,
   recipe.model_path = model.path.string();
   recipe.model = model;
   recipe.file = onnx::parse_file(model.path);
+  onnx::restore_ties(recipe.file);
   recipe.has_data = !data.source.empty();
   if (recipe.has_data) {
     recipe.dataset = data::open(
