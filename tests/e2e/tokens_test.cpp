@@ -130,6 +130,22 @@ TEST(Tokens, ATransposedCopyOfTheTableIsTrainedWithIt) {
   }
 }
 
+// PyTorch's optimizer takes zero biases away: nothing brings them back, so it is said.
+TEST(Tokens, ADroppedBiasIsSaid) {
+  const Scene scene;
+  onnx::WireWriter gemm = toy::node("Gemm", {"x", "w"}, {"y"}, {}, "head");
+  gemm.message(9, onnx::WireWriter()
+                      .text(1, "pkg.onnxscript.rewriter.rule_name")
+                      .text(2, "RemoveOptionalBiasFromGemm"));
+  const std::string model = write_model(scene, {.nodes = {gemm},
+                                                .initializers = {weight("w", {2, 2}, {1, 2, 3, 4})},
+                                                .inputs = {toy::value_info("x", {"batch", "2"})},
+                                                .outputs = {toy::value_info("y", {"batch", "2"})}});
+  const std::string notes = plan({model, "--batch", "2"}).at("notes").dump();
+  EXPECT_NE(notes.find("dropped the bias of 1 linear layer that was zero"), std::string::npos)
+      << notes;
+}
+
 // Weights of 16 bits are trained in float32 and written as they were.
 TEST(Tokens, NarrowWeightsComeBackNarrow) {
   const Scene scene;

@@ -124,16 +124,28 @@ def expected_counts(module, path, training):
     model = onnx.load(path, load_external_data=False)
     sizes = {t.name: int(numpy.prod(t.dims)) for t in model.graph.initializer}
     source = {n.output[0]: n.input[0] for n in model.graph.node if n.op_type == "Identity"}
-    kept, kept_biases = 0, 0
+    kept, kept_biases, lost = 0, 0, 0
     for node in model.graph.node:
         vectors = [source.get(name, name) for name in node.input]
         if node.op_type == "BatchNormalization":
             kept += sizes[vectors[3]]
         if node.op_type in ("Conv", "ConvTranspose") and len(vectors) > 2:
             kept_biases += sizes.get(vectors[2], 0)
+        if node.op_type == "Gemm":
+            lost += lost_bias(node, model)
     # What is left of a norm that is folded into a convolution is a bias, or nothing where it is 0.
-    trained = sum(parameters.values()) - 2 * (norms - kept) - biases + kept_biases
+    trained = sum(parameters.values()) - 2 * (norms - kept) - biases + kept_biases - lost
     return trained + gained_by_folding(module, model, sizes), 2 * kept
+
+
+def lost_bias(gemm, model):
+    """Elements of the zero bias that dynamo's optimizer took from a linear layer."""
+    rules = [p.value for p in gemm.metadata_props if p.key == "pkg.onnxscript.rewriter.rule_name"]
+    if not any("RemoveOptionalBias" in rule for rule in rules):
+        return 0
+    turned = any(a.name == "transB" and a.i for a in gemm.attribute)
+    dims = next(t.dims for t in model.graph.initializer if t.name == gemm.input[1])
+    return dims[0] if turned else dims[1]
 
 
 def gained_by_folding(module, model, sizes):

@@ -243,10 +243,14 @@ bool add_sizes(OnnxForm& form, const Resize& a, const Shape& x) {
   return by_scales || by_sizes;
 }
 
-// Opset 13 took the oldest coordinates away.
+// Opset 13 took the oldest coordinates away; the symmetric ones depend on a scale more finely than
+// ONNX's float can say.
 std::optional<OnnxForm> write_onnx(const Resize& a, const Signature& types) {
   const Shape& x = types.in[0].shape;
-  if (a.coordinates == Coordinates::kTfHalfPixelForNn) return std::nullopt;
+  if (a.coordinates == Coordinates::kHalfPixelSymmetric ||
+      a.coordinates == Coordinates::kTfHalfPixelForNn) {
+    return std::nullopt;
+  }
   OnnxForm form{
       .type = "Resize",
       .attributes = {{"mode", name_of(kModes, a.mode)},

@@ -15,6 +15,12 @@ bool folded_by_dynamo(const onnx::FileNode& node) {
   return node.rewritten_by.find("FuseBatchNorm") != std::string::npos;
 }
 
+// A zero bias is a parameter all the same. Of convolutions nothing can be said: the exporter gives
+// those without a bias one of zeros before its optimizer takes it away.
+bool lost_its_bias(const onnx::FileNode& node) {
+  return node.type == "Gemm" && node.rewritten_by.find("RemoveOptionalBias") != std::string::npos;
+}
+
 bool folded_by_torchscript(const onnx::FileNode& node) {
   return (node.type == "Conv" || node.type == "ConvTranspose") && node.inputs.size() > 1 &&
          node.inputs[1].starts_with("onnx::" + node.type);
@@ -35,6 +41,13 @@ std::vector<std::string> export_notes(const onnx::ModelFile& file,
   };
   note_folded(folded_by_dynamo, "optimize=False");
   note_folded(folded_by_torchscript, "training=TrainingMode.PRESERVE");
+  const auto& nodes = file.graph.nodes;
+  if (const auto lost = std::count_if(nodes.begin(), nodes.end(), lost_its_bias)) {
+    notes.push_back(
+        text("the exporter dropped the bias{} of {} linear layer{} that {} zero, so "
+             "training goes on without; to keep them, export with optimize=False",
+             lost == 1 ? "" : "es", lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were"));
+  }
   const auto is_half = [](const onnx::TensorRef& t) { return t.half != onnx::Half::kNone; };
   if (const auto halves =
           std::count_if(file.graph.initializers.begin(), file.graph.initializers.end(), is_half)) {
