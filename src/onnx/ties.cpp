@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "onnx/bytes/file.h"
@@ -71,6 +70,41 @@ bool is_transposed(const TensorRef& copy, const TensorRef& original) {
          shape.elements() > 0 && same_elements(copy, original);
 }
 
+// A matrix of one number throughout may equal another by chance.
+bool is_uniform(const TensorRef& tensor) {
+  constexpr std::int64_t kChunk = 65536;
+  const Elements elements(tensor);
+  std::uint32_t first = 0;
+  elements.read(0, {&first, 1});
+  std::vector<std::uint32_t> chunk;
+  for (std::int64_t at = 0; at < tensor.type.shape.elements(); at += kChunk) {
+    chunk.resize(static_cast<std::size_t>(std::min(kChunk, tensor.type.shape.elements() - at)));
+    elements.read(at, chunk);
+    if (std::any_of(chunk.begin(), chunk.end(), [&](std::uint32_t x) { return x != first; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What the tensor is a copy of; null for nothing. PyTorch's newer exporter names it; the
+// TorchScript one names the copy after its reader only.
+const TensorRef* original_of(const TensorRef& tensor,
+                             const TensorNotes& notes,
+                             const std::vector<TensorRef>& all) {
+  const std::string folded_from = notes.folded_from(tensor);
+  const std::string_view named = only_name(folded_from);
+  const bool anonymous = tensor.name.starts_with("onnx::MatMul");
+  if (named.empty() && !anonymous) return nullptr;
+  for (const TensorRef& other : all) {
+    const bool candidate = named.empty() ? !other.name.starts_with("onnx::") : other.name == named;
+    if (candidate && is_transposed(tensor, other)) {
+      return named.empty() && is_uniform(tensor) ? nullptr : &other;
+    }
+  }
+  return nullptr;
+}
+
 FileNode transpose_of(const TiedCopy& tie) {
   FileNode node{.type = "Transpose", .domain = "", .name = tie.copy + "/Transpose"};
   node.inputs = {tie.original};
@@ -101,14 +135,10 @@ ByteSource transposed_bytes_of(ByteSource matrix, const core::Shape& shape) {
 void restore_ties(ModelFile& file) {
   FileGraph& graph = file.graph;
   const TensorNotes notes(graph);
-  std::unordered_map<std::string_view, const TensorRef*> tensors;
-  for (const TensorRef& tensor : graph.initializers) tensors.emplace(tensor.name, &tensor);
   std::vector<TiedCopy> found;
   for (const TensorRef& tensor : graph.initializers) {
-    const std::string folded_from = notes.folded_from(tensor);
-    const auto original = tensors.find(only_name(folded_from));
-    if (original == tensors.end() || !is_transposed(tensor, *original->second)) continue;
-    found.push_back({.copy = tensor.name, .original = original->second->name});
+    const TensorRef* const original = original_of(tensor, notes, graph.initializers);
+    if (original != nullptr) found.push_back({.copy = tensor.name, .original = original->name});
   }
   for (TiedCopy& tie : found) {
     const auto is_copy = [&](const auto& entry) { return entry.name == tie.copy; };

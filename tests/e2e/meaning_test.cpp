@@ -96,7 +96,7 @@ TEST(Meaning, SmallGradientsSurviveAccumulation) {
                                       Shape{kSamples, 1}, targets);
   for (const char* const micro : {"1", "513"}) {
     const Trained trained = train(scene, {model, "--data", data, "--batch", "513", "--no-shuffle",
-                                          "--steps", "1", "--lr", "513", "--micro-batch", micro});
+                                          "--train", "b", "--lr", "513", "--micro-batch", micro});
     expect_near(tensor(trained, "b"), {-2}, 1e-5);
   }
 }

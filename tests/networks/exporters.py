@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 
 import torch
+from torch import nn
 
 PRESERVE = torch.onnx.TrainingMode.PRESERVE
 TRAINING = torch.onnx.TrainingMode.TRAINING
@@ -47,16 +48,35 @@ EXPORTERS = {
 }
 
 
+def settle_statistics(module, arguments):
+    """Makes the running statistics those of a batch, as training would have.
+
+    With those of a fresh network, what is left of a folded norm would let the signal die out.
+    """
+    norms = [m for m in module.modules() if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))]
+    if not norms:
+        return
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = 1.0
+    with torch.no_grad():
+        module.train()(*arguments)
+    for norm, momentum in zip(norms, momenta):
+        norm.momentum = momentum
+
+
 def export(network, name, batch, path):
     """Writes the network as that exporter does and returns the module."""
     torch.manual_seed(0)
     exporter = EXPORTERS[name]
-    module = network.make().train(exporter.training)
+    module = network.make()
     arguments = []
     for shape in network.inputs.values():
         bound = getattr(shape, "bound", None)
         full = (batch, *shape)
         arguments.append(torch.randn(full) if bound is None else torch.randint(bound, full))
+    settle_statistics(module, arguments)
+    module.train(exporter.training)
     outputs = network.training_outputs if exporter.training else network.outputs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

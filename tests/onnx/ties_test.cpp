@@ -23,9 +23,11 @@ WireWriter matrix(const std::string& name,
 }
 
 // x -> Add(x, table) and Add(x, head): what matters is only that both are read.
-ModelFile file_with(const WireWriter& table, const WireWriter& head) {
+ModelFile file_with(const WireWriter& table,
+                    const WireWriter& head,
+                    const std::string& name = "head") {
   ModelFile file = toy::parse_text(
-      toy::model({.nodes = {node("Add", {"x", "table"}, {"a"}), node("Add", {"x", "head"}, {"b"})},
+      toy::model({.nodes = {node("Add", {"x", "table"}, {"a"}), node("Add", {"x", name}, {"b"})},
                   .initializers = {table, head},
                   .inputs = {value_info("x", {"1"})},
                   .outputs = {value_info("a", {"2", "3"}), value_info("b", {"3", "2"})}}));
@@ -46,6 +48,16 @@ TEST(Ties, ATransposedCopyBecomesATranspose) {
   EXPECT_EQ(added.type, "Transpose");
   EXPECT_EQ(added.inputs, std::vector<std::string>{"table"});
   EXPECT_EQ(added.outputs, std::vector<std::string>{"head"});
+}
+
+// TorchScript's exporter says no more than that it made the tensor.
+TEST(Ties, ACopyIsTiedByItsElementsWhereTheExporterNamedIt) {
+  const std::string name = "onnx::MatMul_77";
+  EXPECT_EQ(file_with(kTable, matrix(name, {3, 2}, kTransposed), name).ties.size(), 1U);
+  const std::vector<float> ones(6, 1.0F);
+  const ModelFile uniform =
+      file_with(matrix("table", {2, 3}, ones), matrix(name, {3, 2}, ones), name);
+  EXPECT_TRUE(uniform.ties.empty());
 }
 
 TEST(Ties, NothingElseIsTied) {
