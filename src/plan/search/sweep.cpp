@@ -34,6 +34,7 @@ class Sweeper {
       if (!fits && !other && fastest_within(limits.back()) == nullptr) break;
       now = fastest_within(limits.back())->choices;
     }
+    press(limits);
     std::reverse(limits.begin(), limits.end());
     for (const std::int64_t limit : limits) {
       if (const Candidate* below = fastest_within(limit)) {
@@ -47,12 +48,31 @@ class Sweeper {
  private:
   static constexpr double kRatio = 0.97;
   static constexpr std::int64_t kLevels = 40;
+  static constexpr std::int64_t kMostEffort = 16;     // times the moves of other limits
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 60'000'000;
 
+  // Goes on below the limits that were easy to meet, with ever more moves for each.
+  void press(std::vector<std::int64_t>& limits) {
+    for (std::int64_t effort = 4; effort <= kMostEffort;) {
+      const Candidate& lowest =
+          *std::min_element(found_.begin(), found_.end(),
+                            [](const auto& a, const auto& b) { return a.peak < b.peak; });
+      const auto limit = static_cast<std::int64_t>(static_cast<double>(lowest.peak) * kRatio);
+      if (limit <= 1) return;
+      if (improve(Choices(lowest.choices), limit, effort)) {
+        limits.push_back(limit);
+      } else {
+        effort *= 2;
+      }
+    }
+  }
+
   // Anneals from `start` and keeps the result if it fits.
-  bool improve(const Choices& start, std::int64_t limit) {
-    const Timeline line(problem_, anneal(problem_, start, settings(limit)));
+  bool improve(const Choices& start, std::int64_t limit, std::int64_t effort = 1) {
+    AnnealSettings how = settings(limit);
+    how.moves *= effort;
+    const Timeline line(problem_, anneal(problem_, start, how));
     if (line.peak() > limit) return false;
     found_.push_back({line.choices(), line.seconds(), line.peak()});
     return true;
