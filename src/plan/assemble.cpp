@@ -30,7 +30,7 @@ std::vector<Item> slot_items(const Schedule& schedule) {
 
 // Spilling makes many candidates of which only the height is asked for: each gets less work.
 Packing pack_buffers(const Schedule& schedule) {
-  constexpr std::int64_t kWork = 20'000'000;
+  constexpr std::int64_t kWork = 50'000'000;
   constexpr std::int64_t kWorkSpilled = 4'000'000;
   return pack(buffer_items(schedule), schedule.transfers.empty() ? kWork : kWorkSpilled);
 }

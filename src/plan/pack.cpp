@@ -192,7 +192,7 @@ void perturb(std::span<const Item> items,
              Incumbent& best,
              std::int64_t bound,
              std::int64_t work) {
-  constexpr int kPatience = 1000;
+  constexpr int kPatience = 5000;
   core::RandomStream random(0x10C, items.size());
   int vain = 0;
   while (best.height > bound && placer.work() < work && vain < kPatience) {

@@ -1,10 +1,13 @@
 // Plans of graphs small enough to see through: sharing, state, views, lifetimes, answers.
 #include "plan/plan.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "lowtide/error.h"
 
+#include "core/text.h"
 #include "plan/execute.h"
 #include "plan/planner.h"
 #include "plan/toy_net.h"
@@ -127,6 +130,27 @@ TEST(Plan, UpdatesRunWhenTheGradientIsReadyAndTheOldVersionIsDone) {
   net.replace("w2'", w2, {dw2});
   const Plan plan = net.plan(Policy::kKeep);
   EXPECT_EQ(run_order(net, plan), "a b dw2 da w2' dw1 w1' dx");
+  expect_right(net, plan);
+}
+
+// As where a weight's gradient reshapes an activation.
+TEST(Plan, ViewsThatOnlyTheBackwardPassReadsFollowWhatIsRepeated) {
+  ToyNet net;
+  std::vector<ValueId> layers = {net.input("x", 64)};
+  for (int i = 0; i < 6; ++i)
+    layers.push_back(net.mix(core::text("a{}", i), {layers.back()}, 4096));
+  net.phase(Phase::kBackward);
+  ValueId gradient = layers.back();
+  for (int i = 5; i > 0; --i) {
+    const ValueId view = net.view(core::text("v{}", i), layers[static_cast<std::size_t>(i)]);
+    gradient = net.mix(core::text("d{}", i), {gradient, view}, 4096);
+  }
+  net.output(gradient);
+  const auto infeasible = std::get<Infeasible>(net.make(Bytes(1)));
+  const Plan plan = std::get<Plan>(net.make(infeasible.smallest_arena_bytes));
+  EXPECT_TRUE(std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    return step.again && net.graph.node(step.node).op == &view_op();
+  }));
   expect_right(net, plan);
 }
 

