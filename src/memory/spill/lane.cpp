@@ -44,7 +44,10 @@ Lane::~Lane() {
 
 void Lane::reserve(std::size_t capacity) {
   const std::scoped_lock lock(mutex_);
-  if (capacity <= waiting_.size()) return;
+  if (capacity > waiting_.size()) grow(capacity);
+}
+
+void Lane::grow(std::size_t capacity) {
   std::rotate(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_),
               waiting_.end());
   first_ = 0;
@@ -68,12 +71,7 @@ void Lane::submit(Transfer& transfer) {
   transfer.state = Transfer::kUnderWay;
   {
     const std::scoped_lock lock(mutex_);
-    if (count_ == waiting_.size()) {
-      std::rotate(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_),
-                  waiting_.end());
-      first_ = 0;
-      waiting_.resize(2 * count_);
-    }
+    if (count_ == waiting_.size()) grow(2 * count_);
     waiting_[(first_ + count_) % waiting_.size()] = &transfer;
     ++count_;
   }

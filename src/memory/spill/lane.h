@@ -42,6 +42,7 @@ class Lane {
     void operator()(std::byte* bytes) const { std::free(bytes); }
   };
 
+  void grow(std::size_t capacity);  // the ring; under the lock
   void work();
   Transfer* next(bool wait);
   void begin_part(Transfer& transfer);

@@ -96,9 +96,8 @@ class Annealer {
 
   void move() {
     const std::uint64_t dice = random_.below(100);
-    const bool large = excess_ > 0;
-    if (dice < (large ? 50U : 25U)) return drop();
-    if (dice < (large ? 70U : 70U)) return keep();
+    if (dice < (excess_ > 0 ? 50U : 25U)) return drop();
+    if (dice < 70) return keep();
     if (dice < 85) return shift();
     if (!choosable_.empty()) return vary();
     keep();

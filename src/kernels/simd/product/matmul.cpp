@@ -3,46 +3,9 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "kernels/simd/product/block.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/product/matmul.cpp"
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
-#include <hwy/highway.h>
-// After highway.h: once for each instruction set.
-#include "kernels/simd/product/block-inl.h"
-
-HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
-namespace HWY_NAMESPACE {
-namespace {
-
-std::int64_t PanelWidth() { return panel_width(); }
-
-void PackColumns(
-    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
-  pack_columns(b, stride, count, n, packed);
-}
-
-void PackRows(
-    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
-  pack_rows(b, stride, count, n, packed);
-}
-
-void MultiplyBlock(const ProductBlock& block) { multiply_block(block); }
-
-}  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace lowtide::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace lowtide::kernels {
-
-HWY_EXPORT(PanelWidth);
-HWY_EXPORT(PackColumns);
-HWY_EXPORT(PackRows);
-HWY_EXPORT(MultiplyBlock);
-
 namespace {
 
 // How much of the sides is packed at a time, at most. A block of the left side, 96 x 512, stays in
@@ -62,7 +25,7 @@ std::int64_t even_part(std::int64_t all, std::int64_t most, std::int64_t unit) {
 // Floats that one thread packs into: first the right side, then the left one.
 struct Scratch {
   explicit Scratch(const MatmulShape& shape) {
-    const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
+    const std::int64_t width = packed_panel_width();
     const std::int64_t depth = std::min(kDepth, shape.depth);
     const std::int64_t panels = (std::min(kColumns, shape.columns) + width - 1) / width;
     right = depth * panels * width;
@@ -94,10 +57,10 @@ struct Product {
 void pack_right(const Product& p, Range depth, Range columns, float* packed) {
   if (p.shape.transpose_b) {
     const float* const rows = p.b + columns.begin * p.shape.depth + depth.begin;
-    HWY_DYNAMIC_DISPATCH(PackRows)(rows, p.shape.depth, depth.size(), columns.size(), packed);
+    pack_rows(rows, p.shape.depth, depth.size(), columns.size(), packed);
   } else {
     const float* const rows = p.b + depth.begin * p.shape.columns + columns.begin;
-    HWY_DYNAMIC_DISPATCH(PackColumns)(rows, p.shape.columns, depth.size(), columns.size(), packed);
+    pack_columns(rows, p.shape.columns, depth.size(), columns.size(), packed);
   }
 }
 
@@ -116,7 +79,7 @@ void pack_left(const Product& p, Range depth, Range rows, float* packed) {
 // The part of y that one thread computes.
 void multiply_part(const Product& p, Range rows, Range columns, float* scratch) {
   float* const packed_rows = scratch + Scratch(p.shape).right;
-  const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
+  const std::int64_t width = packed_panel_width();
   const std::int64_t columns_together = even_part(columns.size(), kColumns, width);
   const std::int64_t depth_together = even_part(p.shape.depth, kDepth, 1);
   for (std::int64_t j = columns.begin; j < columns.end; j += columns_together) {
@@ -127,16 +90,15 @@ void multiply_part(const Product& p, Range rows, Range columns, float* scratch) 
       for (std::int64_t i = rows.begin; i < rows.end; i += kRows) {
         const Range some_rows{i, std::min(i + kRows, rows.end)};
         pack_left(p, depth, some_rows, packed_rows);
-        HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-        ({.left = {packed_rows, 1, kTileRows, tile_stride(depth.size())},
-          .rows = some_rows.size(),
-          .packed = scratch,
-          .count = depth.size(),
-          .n = some_columns.size(),
-          .bias = k == 0 && p.bias != nullptr ? p.bias + j : nullptr,
-          .y = p.y + i * p.shape.columns + j,
-          .stride = p.shape.columns,
-          .add = p.shape.add || k != 0});
+        multiply_block({.left = {packed_rows, 1, kTileRows, tile_stride(depth.size())},
+                        .rows = some_rows.size(),
+                        .packed = scratch,
+                        .count = depth.size(),
+                        .n = some_columns.size(),
+                        .bias = k == 0 && p.bias != nullptr ? p.bias + j : nullptr,
+                        .y = p.y + i * p.shape.columns + j,
+                        .stride = p.shape.columns,
+                        .add = p.shape.add || k != 0});
       }
     }
   }
@@ -144,7 +106,7 @@ void multiply_part(const Product& p, Range rows, Range columns, float* scratch) 
 
 // Threads share the longer side of y: each packs all of the other one's.
 void multiply_together(const Product& p, std::int64_t parts, float* scratch) {
-  const std::int64_t width = HWY_DYNAMIC_DISPATCH(PanelWidth)();
+  const std::int64_t width = packed_panel_width();
   const bool by_columns = p.shape.columns >= p.shape.rows && p.shape.columns >= 2 * width * parts;
   const std::int64_t unit = by_columns ? width : kTileRows;
   const std::int64_t all = by_columns ? p.shape.columns : p.shape.rows;
@@ -219,4 +181,3 @@ void matmul(const MatmulShape& shape,
 }
 
 }  // namespace lowtide::kernels
-#endif  // HWY_ONCE

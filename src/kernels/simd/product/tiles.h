@@ -48,25 +48,4 @@ inline void pack_rows_as_tiles(
   }
 }
 
-// The left side of a product: a(i, k) lies at at + i / 6 * tile + i % 6 * row + k * step.
-struct ProductRows {
-  const float* at = nullptr;
-  std::int64_t row = 0;
-  std::int64_t step = 0;
-  std::int64_t tile = 0;
-};
-
-// y (+)= left times packed panels (+ bias): `rows` times `n` elements, `count` products each.
-struct ProductBlock {
-  ProductRows left = {};
-  std::int64_t rows = 0;
-  const float* packed = nullptr;
-  std::int64_t count = 0;
-  std::int64_t n = 0;
-  const float* bias = nullptr;  // null without one
-  float* y = nullptr;
-  std::int64_t stride = 0;  // of the rows of y
-  bool add = false;
-};
-
 }  // namespace lowtide::kernels

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/parallel.h"
+#include "kernels/simd/product/block.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/product/weight_gradient.cpp"
@@ -16,8 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-std::int64_t PanelWidth() { return panel_width(); }
 
 // Tile after tile: `a` holds, for each, `count` times its rows.
 void AddTiles(const float* a,
@@ -58,7 +57,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace lowtide::kernels {
 
-HWY_EXPORT(PanelWidth);
 HWY_EXPORT(AddTiles);
 HWY_EXPORT(CopyRuns);
 
@@ -187,7 +185,7 @@ struct Panels {
   std::int64_t tiles;  // of rows, in a panel
 
   explicit Panels(const WeightGradientShape& shape)
-      : width(HWY_DYNAMIC_DISPATCH(PanelWidth)()),
+      : width(packed_panel_width()),
         count((shape.columns() + width - 1) / width),
         tiles((shape.out_each + kTileRows - 1) / kTileRows) {}
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "kernels/simd/product/block.h"
+#include "kernels/simd/winograd/pixels.h"
 #include "kernels/simd/winograd/tiles.h"
 #include "kernels/simd/winograd/winograd.h"
 
@@ -9,22 +11,13 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/product/block-inl.h"
+#include "kernels/simd/product/tiles-inl.h"
 #include "kernels/simd/winograd/transforms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-std::int64_t PanelWidth() { return panel_width(); }
-
-void MultiplyBlock(const ProductBlock& block) { multiply_block(block); }
-
-void PackTaps(
-    const float* w, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
-  pack_rows(w, stride, count, n, packed);
-}
 
 // A panel of weights, whose nine places are vectors of channels out, for `channels` channels in.
 HWY_ATTR void TransformWeights(
@@ -41,26 +34,6 @@ HWY_ATTR void TransformWeights(
               HWY_ATTR { hn::StoreU(v, D(), values + (kTilePixels * row + column) * stride + i); });
     }
   }
-}
-
-// The channels of a tile's pixels to those of its values; these are filled up to whole vectors.
-HWY_ATTR void TransformInput(const float* const* pixels,
-                             std::int64_t channels,
-                             float* values,
-                             std::int64_t stride) {
-  const auto transform = [&](std::int64_t i, auto load_at) HWY_ATTR {
-    transform_tile<InputTransform>(
-        [&](int row, int column)
-            HWY_ATTR { return load_at(pixels[kTilePixels * row + column] + i); },
-        [&](int row, int column, V v)
-            HWY_ATTR { hn::StoreU(v, D(), values + (kTilePixels * row + column) * stride + i); });
-  };
-  std::int64_t i = 0;
-  for (; i + lanes() <= channels; i += lanes()) {
-    transform(i, [](const float* at) HWY_ATTR { return hn::LoadU(D(), at); });
-  }
-  if (i == channels) return;
-  transform(i, [&](const float* at) HWY_ATTR { return load_some(at, channels - i); });
 }
 
 HWY_ATTR void TransformOutput(const float* products,
@@ -94,11 +67,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace lowtide::kernels {
 
-HWY_EXPORT(PanelWidth);
-HWY_EXPORT(MultiplyBlock);
-HWY_EXPORT(PackTaps);
 HWY_EXPORT(TransformWeights);
-HWY_EXPORT(TransformInput);
 HWY_EXPORT(TransformOutput);
 
 namespace {
@@ -118,7 +87,7 @@ constexpr std::int64_t kMostTiles = 24 * kTileRows;
 class Division {
  public:
   Division(const WinogradShape& shape, std::int64_t threads)
-      : width(HWY_DYNAMIC_DISPATCH(PanelWidth)()),
+      : width(packed_panel_width()),
         panels((shape.channels_out + width - 1) / width),
         panels_together(std::clamp<std::int64_t>(
             kWeightFloats / (kPoints * shape.channels_in * width), 1, panels)),
@@ -177,11 +146,11 @@ void transform_weights(const WinogradShape& shape,
   if (flipped) {
     for (std::int64_t c = 0; c < count; ++c) {
       const float* const rows = w + ((first + c) * shape.channels_out + out) * kTaps;
-      HWY_DYNAMIC_DISPATCH(PackTaps)(rows, kTaps, kTaps, n, taps + c * kTaps * d.width);
+      pack_rows(rows, kTaps, kTaps, n, taps + c * kTaps * d.width);
     }
   } else {
     const float* const rows = w + (out * shape.channels_in + first) * kTaps;
-    HWY_DYNAMIC_DISPATCH(PackTaps)(rows, shape.channels_in * kTaps, count * kTaps, n, taps);
+    pack_rows(rows, shape.channels_in * kTaps, count * kTaps, n, taps);
   }
   HWY_DYNAMIC_DISPATCH(TransformWeights)
   (taps, count, flipped, values + first * d.width, d.weights_point());
@@ -212,18 +181,21 @@ void convolve_block(const WinogradShape& shape,
   std::fill_n(edge, shape.channels_in, 0.0F);
   for (std::int64_t tile = begin; tile < end; ++tile) {
     const auto pixels = grid.pixels(tile, x, shape.channels_in, edge);
-    HWY_DYNAMIC_DISPATCH(TransformInput)
-    (pixels.data(), shape.channels_in, values + (tile - begin) * d.values_row, d.values_point());
+    transform_pixels(pixels.data(), shape.channels_in,
+                     {.at = values + (tile - begin) * d.values_row,
+                      .row = d.values_row,
+                      .panel = d.width,
+                      .point = d.values_point()});
   }
   for (int point = 0; point < kPoints; ++point) {
-    HWY_DYNAMIC_DISPATCH(MultiplyBlock)
-    ({.left = {values + point * d.values_point(), d.values_row, 1, kTileRows * d.values_row},
-      .rows = rounded_up(end - begin, kTileRows),
-      .packed = filter.values + point * d.weights_point(),
-      .count = shape.channels_in,
-      .n = rounded_up(filter.channels, d.width),
-      .y = products + point * d.products_point(),
-      .stride = d.products_row});
+    multiply_block(
+        {.left = {values + point * d.values_point(), d.values_row, 1, kTileRows * d.values_row},
+         .rows = rounded_up(end - begin, kTileRows),
+         .packed = filter.values + point * d.weights_point(),
+         .count = shape.channels_in,
+         .n = rounded_up(filter.channels, d.width),
+         .y = products + point * d.products_point(),
+         .stride = d.products_row});
   }
   for (std::int64_t tile = begin; tile < end; ++tile) {
     const auto windows = grid.windows(tile, y + filter.first, shape.channels_out, edge);

@@ -35,6 +35,13 @@ HWY_INLINE V minus_times(V sum, float factor, V v) {
   return hn::NegMulAdd(hn::Set(D(), factor), v, sum);
 }
 
+// The values at the points +-`point` of a polynomial with these even and odd parts.
+template <class Put>
+HWY_INLINE void put_pair(Put put, int first, V even, float point, V odd) {
+  put(first, plus_times(even, point, odd));
+  put(first + 1, minus_times(even, point, odd));
+}
+
 // Each transform reads kIn vectors by get(i) and writes kOut by put(i, v).
 
 // Six pixels to what a filter's values at the six points are multiplied with.
@@ -51,12 +58,10 @@ struct InputTransform {
     put(0, plus_times(plus_times(d4, -kNear2 - kFar2, d2), kNear2 * kFar2, get(0)));
     const V near_even = minus_times(d4, kFar2, d2);
     const V near_odd = minus_times(d3, kFar2, d1);
-    put(1, plus_times(near_even, kNear, near_odd));
-    put(2, minus_times(near_even, kNear, near_odd));
+    put_pair(put, 1, near_even, kNear, near_odd);
     const V far_even = minus_times(d4, kNear2, d2);
     const V far_odd = minus_times(d3, kNear2, d1);
-    put(3, plus_times(far_even, kFar, far_odd));
-    put(4, minus_times(far_even, kFar, far_odd));
+    put_pair(put, 3, far_even, kFar, far_odd);
     put(5, plus_times(plus_times(get(5), -kNear2 - kFar2, d3), kNear2 * kFar2, d1));
   }
 };
@@ -73,11 +78,9 @@ struct WeightTransform {
     const V g2 = get(2);
     put(0, times(kZeroDivisor, g0));
     const V near_even = times(kNearDivisor, plus_times(g0, kNear2, g2));
-    put(1, plus_times(near_even, kNear * kNearDivisor, g1));
-    put(2, minus_times(near_even, kNear * kNearDivisor, g1));
+    put_pair(put, 1, near_even, kNear * kNearDivisor, g1);
     const V far_even = times(kFarDivisor, plus_times(g0, kFar2, g2));
-    put(3, plus_times(far_even, kFar * kFarDivisor, g1));
-    put(4, minus_times(far_even, kFar * kFarDivisor, g1));
+    put_pair(put, 3, far_even, kFar * kFarDivisor, g1);
     put(5, g2);
   }
 };
@@ -115,30 +118,33 @@ struct GradientTransform {
     put(0, g0);
     const V near_even = plus_times(g0, kNear2, g2);
     const V near_odd = plus_times(g1, kNear2, g3);
-    put(1, plus_times(near_even, kNear, near_odd));
-    put(2, minus_times(near_even, kNear, near_odd));
+    put_pair(put, 1, near_even, kNear, near_odd);
     const V far_even = plus_times(g0, kFar2, g2);
     const V far_odd = plus_times(g1, kFar2, g3);
-    put(3, plus_times(far_even, kFar, far_odd));
-    put(4, minus_times(far_even, kFar, far_odd));
+    put_pair(put, 3, far_even, kFar, far_odd);
     put(5, g3);
   }
 };
 
-// and there are three outputs, which are divided here.
+// and there are three outputs, from divided sums and differences.
+template <class Put>
+HWY_INLINE void put_weights(
+    V zero, V near_sum, V near_difference, V far_sum, V far_difference, V infinity, Put put) {
+  put(0, plus_times(hn::Add(near_sum, far_sum), kZeroDivisor, zero));
+  put(1, plus_times(times(kNear, near_difference), kFar, far_difference));
+  put(2, plus_times(plus_times(infinity, kNear2, near_sum), kFar2, far_sum));
+}
+
 struct WeightGradientTransform {
   static constexpr int kIn = 6;
   static constexpr int kOut = 3;
 
   template <class Get, class Put>
   HWY_INLINE static void run(Get get, Put put) {
-    const V near_sum = times(kNearDivisor, hn::Add(get(1), get(2)));
-    const V near_difference = times(kNearDivisor, hn::Sub(get(1), get(2)));
-    const V far_sum = times(kFarDivisor, hn::Add(get(3), get(4)));
-    const V far_difference = times(kFarDivisor, hn::Sub(get(3), get(4)));
-    put(0, plus_times(hn::Add(near_sum, far_sum), kZeroDivisor, get(0)));
-    put(1, plus_times(times(kNear, near_difference), kFar, far_difference));
-    put(2, plus_times(plus_times(get(5), kNear2, near_sum), kFar2, far_sum));
+    put_weights(get(0), times(kNearDivisor, hn::Add(get(1), get(2))),
+                times(kNearDivisor, hn::Sub(get(1), get(2))),
+                times(kFarDivisor, hn::Add(get(3), get(4))),
+                times(kFarDivisor, hn::Sub(get(3), get(4))), get(5), put);
   }
 };
 
@@ -151,9 +157,7 @@ struct WeightGradientMagnitude {
   HWY_INLINE static void run(Get get, Put put) {
     const V near_sum = times(-kNearDivisor, hn::Add(get(1), get(2)));
     const V far_sum = times(kFarDivisor, hn::Add(get(3), get(4)));
-    put(0, plus_times(hn::Add(near_sum, far_sum), kZeroDivisor, get(0)));
-    put(1, plus_times(times(kNear, near_sum), kFar, far_sum));
-    put(2, plus_times(plus_times(get(5), kNear2, near_sum), kFar2, far_sum));
+    put_weights(get(0), near_sum, near_sum, far_sum, far_sum, get(5), put);
   }
 };
 

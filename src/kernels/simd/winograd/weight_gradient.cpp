@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "kernels/simd/product/block.h"
+#include "kernels/simd/winograd/pixels.h"
 #include "kernels/simd/winograd/tiles.h"
 #include "kernels/simd/winograd/winograd.h"
 
@@ -20,26 +22,6 @@ namespace {
 // Of the magnitudes summed up, the share that rounding may leave over: four units in the last
 // place.
 constexpr float kNoise = 0x1p-22F;
-
-std::int64_t PanelWidth() { return panel_width(); }
-
-// The channels of a tile's pixels to panels `panel` floats apart, filled up to whole ones.
-HWY_ATTR void TransformPixels(const float* const* pixels,
-                              std::int64_t channels,
-                              float* values,
-                              std::int64_t panel,
-                              std::int64_t stride) {
-  for (std::int64_t i = 0; i < channels; i += panel_width(), values += panel) {
-    for (std::int64_t k = 0; k < panel_width(); k += lanes()) {
-      const std::int64_t count = std::max<std::int64_t>(channels - i - k, 0);
-      transform_tile<InputTransform>(
-          [&](int row, int column)
-              HWY_ATTR { return load(pixels[kTilePixels * row + column] + i + k, count); },
-          [&](int row, int column, V v)
-              HWY_ATTR { hn::StoreU(v, D(), values + (kTilePixels * row + column) * stride + k); });
-    }
-  }
-}
 
 // The channels of a tile's gradients to those of its values, filled up to whole vectors.
 HWY_ATTR void TransformGradients(const float* const* windows,
@@ -106,8 +88,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace lowtide::kernels {
 
-HWY_EXPORT(PanelWidth);
-HWY_EXPORT(TransformPixels);
 HWY_EXPORT(TransformGradients);
 HWY_EXPORT(AddProducts);
 HWY_EXPORT(TransformSums);
@@ -126,7 +106,7 @@ constexpr std::int64_t kMostTiles = 192;
 // How the work is cut, and how its parts lie in scratch.
 struct Division {
   explicit Division(const WinogradShape& shape)
-      : width(HWY_DYNAMIC_DISPATCH(PanelWidth)()),
+      : width(packed_panel_width()),
         panels((shape.channels_in + width - 1) / width),
         rows(std::clamp<std::int64_t>(kSumFloats / (kPoints * panels * width) / kTileRows,
                                       1,
@@ -190,9 +170,11 @@ void winograd_weight_gradient(
       core::parallel_for(count, 1, [&](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
           const auto pixels = grid.pixels(begin + i, x, shape.channels_in, parts.edge);
-          HWY_DYNAMIC_DISPATCH(TransformPixels)
-          (pixels.data(), shape.channels_in, parts.pixels + i * d.width, d.panel(),
-           d.pixels_point());
+          transform_pixels(pixels.data(), shape.channels_in,
+                           {.at = parts.pixels + i * d.width,
+                            .row = d.panels * d.width,
+                            .panel = d.panel(),
+                            .point = d.pixels_point()});
           const auto windows =
               grid.windows<const float>(begin + i, dy + out, shape.channels_out, parts.edge);
           HWY_DYNAMIC_DISPATCH(TransformGradients)

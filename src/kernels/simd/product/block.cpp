@@ -1,24 +1,23 @@
-// Products of tiles: packing the right side into panels, and multiplying a block of rows with them,
-// once for each instruction set.
-#if defined(LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
-#undef LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
-#else
-#define LOWTIDE_KERNELS_SIMD_PRODUCT_BLOCK_INL_H_
-#endif
+#include "kernels/simd/product/block.h"
 
 #include <algorithm>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/product/block.cpp"
 #include <hwy/cache_control.h>
-
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+// After highway.h: once for each instruction set.
 #include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
+namespace {
 
-// Columns [0, n) of `count` rows, `stride` apart, as panels; the last one is filled up with zeros.
-HWY_ATTR inline void pack_columns(
+std::int64_t PanelWidth() { return panel_width(); }
+
+HWY_ATTR void PackColumns(
     const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
   const std::int64_t width = panel_width();
   for (std::int64_t j = 0; j < n; j += width) {
@@ -33,7 +32,7 @@ HWY_ATTR inline void pack_columns(
 }
 
 // packed[k * width + i] = rows[i * stride + k] for four i and all k < count.
-HWY_ATTR inline void transpose_four(
+HWY_ATTR void transpose_four(
     const float* rows, std::int64_t stride, std::int64_t count, std::int64_t width, float* packed) {
   std::int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -59,8 +58,7 @@ HWY_ATTR inline void transpose_four(
   }
 }
 
-// The same panels of a matrix that lies transposed: its rows are the columns.
-HWY_ATTR inline void pack_rows(
+HWY_ATTR void PackRows(
     const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
   const std::int64_t width = panel_width();
   for (std::int64_t j = 0; j < n; j += width, packed += count * width) {
@@ -77,12 +75,12 @@ HWY_ATTR inline void pack_rows(
 }
 
 // A tile that sticks out of y goes through a copy of what it covers.
-HWY_ATTR inline void store_part(Tile t,
-                                const ProductBlock& block,
-                                std::int64_t i,
-                                std::int64_t j,
-                                std::int64_t rows,
-                                std::int64_t n) {
+HWY_ATTR void store_part(Tile t,
+                         const ProductBlock& block,
+                         std::int64_t i,
+                         std::int64_t j,
+                         std::int64_t rows,
+                         std::int64_t n) {
   float copy[kTileRows * kWidestPanel];
   t.for_each_row([&](TileRow& row, std::int64_t r)
                      HWY_ATTR { row.store(copy + r * panel_width()); });
@@ -96,7 +94,7 @@ HWY_ATTR inline void store_part(Tile t,
   }
 }
 
-HWY_ATTR inline void multiply_block(const ProductBlock& block) {
+HWY_ATTR void MultiplyBlock(const ProductBlock& block) {
   const std::int64_t width = panel_width();
   for (std::int64_t j = 0; j < block.n; j += width) {
     const float* const panel = block.packed + j * block.count;
@@ -121,8 +119,32 @@ HWY_ATTR inline void multiply_block(const ProductBlock& block) {
   }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace lowtide::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // per-target include guard
+#if HWY_ONCE
+namespace lowtide::kernels {
+
+HWY_EXPORT(PanelWidth);
+HWY_EXPORT(PackColumns);
+HWY_EXPORT(PackRows);
+HWY_EXPORT(MultiplyBlock);
+
+std::int64_t packed_panel_width() { return HWY_DYNAMIC_DISPATCH(PanelWidth)(); }
+
+void pack_columns(
+    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackColumns)(b, stride, count, n, packed);
+}
+
+void pack_rows(
+    const float* b, std::int64_t stride, std::int64_t count, std::int64_t n, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackRows)(b, stride, count, n, packed);
+}
+
+void multiply_block(const ProductBlock& block) { HWY_DYNAMIC_DISPATCH(MultiplyBlock)(block); }
+
+}  // namespace lowtide::kernels
+#endif  // HWY_ONCE
