@@ -1,5 +1,4 @@
 // lowtide plan: says what a training run would need, without running it.
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -12,15 +11,13 @@
 #include "cli/options.h"
 #include "cli/report/progress.h"
 #include "cli/report/report_json.h"
+#include "cli/report/whole_file.h"
 
 namespace lowtide::cli {
 namespace {
 
 void write_plan(const PlanReport& report, const std::filesystem::path& path) {
-  std::ofstream file(path);
-  file << report.plan_json << '\n';
-  file.close();
-  if (!file) throw Error(ErrorCode::kIo, path.string() + ": cannot write the plan");
+  write_whole(path, "plan", [&](std::ostream& stream) { stream << report.plan_json; });
 }
 
 nlohmann::json to_json(const PlanReport& report) {
@@ -65,7 +62,9 @@ void add_plan(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("plan", "Plan a training run inside a budget, without running it");
   add_training(*command, options->settings, options->model, options->loss);
-  command->add_option("-o,--out", options->out, "Write the whole plan as JSON")
+  command
+      ->add_option("-o,--out", options->out,
+                   "Write the plan, for `lowtide train --plan` and other programs")
       ->type_name("plan.json");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] {

@@ -212,6 +212,11 @@ void add_train(CLI::App& app, Action& action) {
   add_training(*command, options->settings, options->model, options->loss)->required();
   command->add_option("-o,--out", options->out, "The trained model to write")
       ->type_name("OUT.onnx");
+  command
+      ->add_option("--plan", options->settings.memory.plan,
+                   "Run the plan that `lowtide plan -o` wrote for this model, batch and settings")
+      ->excludes(command->get_option("--policy"))
+      ->type_name("plan.json");
   command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");
   command
       ->add_option("--trace", options->trace,

@@ -47,7 +47,9 @@ struct PlanReport {
   std::string costs = "model";  // where times come from: "model" or "measured"
   std::vector<BudgetShare> spent;
   std::string peak_node;  // where the most memory is in use
-  std::string plan_json;  // the training program's plan, whole; empty where it does not fit
+  // The plans of all programs, as MemorySettings::plan takes them from a file. From plan_training()
+  // only, where it fits.
+  std::string plan_json;
   std::vector<std::string> notes;  // choices worth telling: what is recognised, frozen, split
 };
 

@@ -66,6 +66,9 @@ struct MemorySettings {
   std::optional<Bytes> budget;     // bound on the process's resident memory; none: what is free
   std::int64_t micro_batch = 0;    // samples per pass; 0: chosen, never splitting batch statistics
   std::string policy = "lowtide";  // or keep, chen
+  // A file with the plan_json of a PlanReport, made for the same model, batch and settings: its
+  // plans are run and nothing is planned. Then no budget means the plan's, and policy is not asked.
+  std::filesystem::path plan = {};
   // Where tensors may be moved to while they are not needed: a file without a name in this folder,
   // which must be on a disk that this run may fill. Empty: nothing leaves memory.
   std::filesystem::path spill = {};

@@ -1,4 +1,7 @@
 // The public functions and classes, each a call into the spine that does the work.
+#include <sstream>
+#include <utility>
+
 #include "lowtide/lowtide.h"
 #include "lowtide/npy.h"
 
@@ -33,7 +36,14 @@ TraceReport Trainer::trace() const { return session_->run.trace(); }
 void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
 
 PlanReport plan_training(const TrainSettings& settings) {
-  return train::TrainingRun(settings).plan();
+  const train::TrainingRun run(settings);
+  PlanReport report = run.plan();
+  if (report.fits) {
+    std::ostringstream stream;
+    run.write_plan(stream);
+    report.plan_json = std::move(stream).str();
+  }
+  return report;
 }
 
 Bytes peak_resident() { return memory::peak_resident_bytes(); }

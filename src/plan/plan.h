@@ -191,8 +191,7 @@ std::vector<std::string> check(const graph::Graph& graph,
                                const Plan& plan,
                                const FileOffsets& file_offsets = {});
 
-// Stable text for people and golden tests; JSON for `plan -o`.
+// Stable text for people and golden tests. (For other programs: plan/file/.)
 std::string to_text(const graph::Graph& graph, const Plan& plan);
-std::string to_json(const graph::Graph& graph, const Plan& plan);
 
 }  // namespace lowtide::plan

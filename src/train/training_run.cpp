@@ -45,9 +45,13 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
           settings.model, settings.data, settings.loss, settings.machine, data::Split::kTrain)) {
   const auto start = Clock::now();
   settle_steps();
-  report_.budget = settle_budget(settings_.memory.budget);
   open_spill();
-  choose_configuration();
+  if (settings_.memory.plan.empty()) {
+    report_.budget = settle_budget(settings_.memory.budget);
+    choose_configuration();
+  } else {
+    obey_plan();
+  }
   report_.planning_seconds = seconds_since(start);
 }
 
@@ -157,16 +161,7 @@ void TrainingRun::prepare() {
   if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
   const Bytes used = settle_runtime(needs(*configuration_));
-  if (used > report_.runtime) {
-    // This process is larger than allowed for: plan again with what is really left.
-    report_.runtime = used;
-    report_.smallest_feasible = smallest_budget(used, configuration_->smallest_arena());
-    if (configuration_->fit(report_.budget - used)) {
-      report_.fits = false;
-      throw does_not_fit(report_);
-    }
-    describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
-  }
+  if (used > report_.runtime) fit_beside(used);
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   arena_.emplace(configuration_->arena_bytes());
   configuration_->bind(arena_->data(), spill_ ? &*spill_ : nullptr);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ class TrainingRun {
   explicit TrainingRun(const TrainSettings& settings);
 
   [[nodiscard]] const PlanReport& plan() const { return report_; }
+  // The plans of all programs, as `memory.plan` takes them; where it fits.
+  void write_plan(std::ostream& stream) const;
   [[nodiscard]] std::int64_t total_steps() const { return settings_.schedule.total_steps; }
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
 
@@ -43,6 +46,10 @@ class TrainingRun {
   void settle_steps();
   void configure(std::int64_t micro_batch);
   void choose_configuration();
+  void obey_plan();
+  // Makes do with what a process of this size leaves.
+  void fit_beside(Bytes runtime);
+  [[nodiscard]] Error too_large_for_plan(Bytes runtime) const;
   void open_spill();
   [[nodiscard]] RuntimeNeeds needs(const Configuration& configuration) const;
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;

@@ -109,7 +109,7 @@ TEST_F(Trainers, ThePlanSaysWhatTheTrainerDoes) {
   EXPECT_LE(spent, planned.arena);
   const Trainer trainer(settings());
   EXPECT_EQ(trainer.plan().arena, planned.arena);
-  EXPECT_EQ(trainer.plan().plan_json, planned.plan_json);
+  EXPECT_EQ(trainer.plan().predicted_seconds, planned.predicted_seconds);
 }
 
 TEST_F(Trainers, ABudgetThatIsTooSmallIsAnErrorOfItsKind) {

@@ -30,11 +30,13 @@ Configuration Configuration::for_training(const Recipe& recipe,
   const Gradients gradients = accumulates ? Gradients::kAccumulate : Gradients::kUpdate;
   for (const std::int64_t size : sizes) {
     if (!done.insert(size).second) continue;
-    result.add_unit(build_training_pass(recipe, settings, size, gradients), recipe.machine);
+    result.add_unit(accumulates ? Unit::Purpose::kAccumulate : Unit::Purpose::kTrain,
+                    build_training_pass(recipe, settings, size, gradients), recipe.machine);
   }
   if (accumulates) {
     result.update_ = result.units_.size();
-    result.add_unit(build_update(result.units_.front().pass, settings), recipe.machine);
+    result.add_unit(Unit::Purpose::kUpdate, build_update(result.units_.front().pass, settings),
+                    recipe.machine);
   }
   for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
   result.start_planning(plan::parse_policy(settings.memory.policy), tier);
@@ -48,15 +50,16 @@ Configuration Configuration::for_evaluation(const Recipe& recipe,
   result.batch_ = batch_sizes.front();
   result.micro_batch_ = result.batch_;
   for (const std::int64_t size : batch_sizes) {
-    result.add_unit(build_evaluation_pass(recipe, size), recipe.machine);
+    result.add_unit(Unit::Purpose::kEvaluate, build_evaluation_pass(recipe, size), recipe.machine);
   }
   for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
   result.start_planning(policy, std::nullopt);
   return result;
 }
 
-void Configuration::add_unit(PassGraph pass, const core::Machine& machine) {
+void Configuration::add_unit(Unit::Purpose purpose, PassGraph pass, const core::Machine& machine) {
   Unit unit;
+  unit.purpose = purpose;
   unit.pass = std::move(pass);
   LT_CHECK(graph::verify(unit.pass.graph).empty(), "a pass's graph must be sound");
   unit.kernels = run::Kernels::bind(unit.pass.graph, machine);
@@ -68,15 +71,21 @@ void Configuration::add_unit(PassGraph pass, const core::Machine& machine) {
 // Planning starts when all state is known: it lies below everything else in every program.
 void Configuration::start_planning(plan::Policy policy,
                                    const std::optional<plan::SpillTier>& tier) {
+  policy_ = policy;
+  tier_ = tier;
   places_ = state_.places(tier.has_value());
-  for (Unit& unit : units_) {
+}
+
+plan::Planner& Configuration::planner(Unit& unit) {
+  if (!unit.planner) {
     std::vector<plan::Homes> homes;
     for (const StatePlaces& places : places_) {
       homes.push_back(state_.homes(unit.pass.graph, places));
     }
     unit.planner = std::make_unique<plan::Planner>(unit.pass.graph, unit.costs, std::move(homes),
-                                                   policy, tier);
+                                                   policy_, tier_);
   }
+  return *unit.planner;
 }
 
 const std::vector<Portion>& Configuration::portions(std::int64_t samples) const {
@@ -136,7 +145,7 @@ double Configuration::total(OfUnit of_unit) const {
 
 Bytes Configuration::smallest_arena(std::size_t places) {
   Bytes least;
-  for (Unit& unit : units_) least = std::max(least, unit.planner->smallest_arena(places));
+  for (Unit& unit : units_) least = std::max(least, planner(unit).smallest_arena(places));
   return least;
 }
 
@@ -150,7 +159,7 @@ std::optional<plan::Infeasible> Configuration::make_plans(Bytes arena,
                                                           std::size_t places,
                                                           std::vector<plan::Plan>& plans) {
   for (Unit& unit : units_) {
-    std::variant<plan::Plan, plan::Infeasible> made = unit.planner->make(arena, places);
+    std::variant<plan::Plan, plan::Infeasible> made = planner(unit).make(arena, places);
     if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) return *infeasible;
     plans.push_back(std::get<plan::Plan>(std::move(made)));
   }
@@ -187,6 +196,35 @@ std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
     LT_CHECK(violations.empty(), violations.empty() ? "" : violations.front().c_str());
   }
   return std::nullopt;
+}
+
+std::vector<std::string> Configuration::adopt(
+    std::vector<plan::Plan> plans,
+    const std::vector<core::IdVector<plan::NodeId, double>>& seconds,
+    StatePlaces places) {
+  LT_CHECK(plans.size() == units_.size() && seconds.size() == units_.size(), "a plan a unit");
+  std::vector<plan::Costs> costs;
+  std::vector<plan::Homes> homes;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const graph::Graph& graph = units_[i].pass.graph;
+    costs.push_back(units_[i].costs);
+    for (std::size_t node = 0; node < graph.node_count(); ++node) {
+      costs[i][plan::NodeId(node)].seconds = seconds[i][plan::NodeId(node)];
+    }
+    homes.push_back(state_.homes(graph, places));
+    std::vector<std::string> faults =
+        plan::check(graph, costs[i], homes[i].offsets, plans[i], homes[i].file_offsets);
+    if (!faults.empty()) return faults;
+  }
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    units_[i].plan = std::move(plans[i]);
+    units_[i].costs = std::move(costs[i]);
+    units_[i].homes = std::move(homes[i]);
+    units_[i].planner.reset();
+  }
+  places_ = {std::move(places)};
+  chosen_ = 0;
+  return {};
 }
 
 double Configuration::predicted_seconds() const {

@@ -20,11 +20,14 @@ namespace lowtide::train {
 
 // A pass ready to be planned, and later to be run.
 struct Unit {
+  enum class Purpose : std::uint8_t { kTrain, kAccumulate, kUpdate, kEvaluate };
+
+  Purpose purpose = Purpose::kTrain;
   PassGraph pass;
   run::Kernels kernels;
   plan::Costs costs;
   plan::Homes homes;  // of its persistent values, as the plan has them; after fit()
-  std::unique_ptr<plan::Planner> planner;
+  std::unique_ptr<plan::Planner> planner;  // made when it is first asked
   std::optional<plan::Plan> plan;
   std::optional<run::Program> program;
 };
@@ -71,6 +74,12 @@ class Configuration {
   // decides which state lives there. Where a unit does not fit, its Infeasible comes back, with
   // smallest_arena_bytes for all units together.
   std::optional<plan::Infeasible> fit(Bytes arena);
+  // Takes these plans, one for each unit, instead of making some; `places` is where they have the
+  // state, `seconds` what they were made with. Proves them as fit() does, but distrusts them: what
+  // is wrong comes back, as plan::check says it, and then nothing has changed.
+  std::vector<std::string> adopt(std::vector<plan::Plan> plans,
+                                 const std::vector<core::IdVector<plan::NodeId, double>>& seconds,
+                                 StatePlaces places);
   // Of one full batch; after fit().
   [[nodiscard]] double predicted_seconds() const;
   [[nodiscard]] double lower_bound_seconds() const;
@@ -83,8 +92,9 @@ class Configuration {
   void bind(std::byte* arena, memory::SpillStore* file = nullptr);
 
  private:
-  void add_unit(PassGraph pass, const core::Machine& machine);
+  void add_unit(Unit::Purpose purpose, PassGraph pass, const core::Machine& machine);
   void start_planning(plan::Policy policy, const std::optional<plan::SpillTier>& tier);
+  plan::Planner& planner(Unit& unit);
   [[nodiscard]] std::vector<Portion> cut(std::int64_t samples) const;
   [[nodiscard]] Bytes smallest_arena(std::size_t places);
   [[nodiscard]] std::optional<plan::Infeasible> make_plans(Bytes arena,
@@ -95,6 +105,8 @@ class Configuration {
 
   std::int64_t batch_ = 0;
   std::int64_t micro_batch_ = 0;
+  plan::Policy policy_ = plan::Policy::kLowtide;
+  std::optional<plan::SpillTier> tier_;
   StateLayout state_;
   std::vector<StatePlaces> places_;  // to choose among
   std::size_t chosen_ = 0;

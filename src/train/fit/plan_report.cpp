@@ -128,7 +128,6 @@ void describe_choice(const Recipe& recipe,
   if (!plan.steps.empty()) {
     report.peak_node = graph.node(plan.steps[static_cast<std::size_t>(plan.peak_step)].node).name;
   }
-  report.plan_json = plan::to_json(graph, plan);
 }
 
 Error does_not_fit(const PlanReport& report) {

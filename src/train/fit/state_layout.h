@@ -41,8 +41,14 @@ class StateLayout {
   // Everything in the arena; and, where some may live in a spill file, more and more of it there:
   // first what an update touches once a step, last what every pass reads. Small values never do.
   [[nodiscard]] std::vector<StatePlaces> places(bool may_spill) const;
+  // With these entries in the file, by entry.
+  [[nodiscard]] StatePlaces arrange(const std::vector<char>& in_file) const;
   // The same for one graph's values.
   [[nodiscard]] plan::Homes homes(const graph::Graph& graph, const StatePlaces& places) const;
+
+  [[nodiscard]] std::size_t count() const { return entries_.size(); }
+  [[nodiscard]] const std::string& name(std::size_t entry) const { return entries_[entry].name; }
+  [[nodiscard]] Bytes size(std::size_t entry) const { return entries_[entry].type.bytes(); }
 
   // Reads every value into its place: from its file, straight into the arena; from memory; or
   // leaves zeros (the arena must be fresh). Throws Error(kNumeric) naming the first parameter or
@@ -71,7 +77,6 @@ class StateLayout {
   static bool fill(const Entry& entry, std::int64_t from, std::span<std::byte> bytes, Files& files);
   [[nodiscard]] const Entry* find(const graph::Value& value) const;
   [[nodiscard]] std::vector<std::size_t> spill_order() const;
-  [[nodiscard]] StatePlaces arrange(const std::vector<char>& in_file) const;
 
   std::vector<Entry> entries_;
   std::multimap<std::string, std::size_t> by_name_;

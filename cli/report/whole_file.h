@@ -1,0 +1,29 @@
+// Writing files that are there whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <system_error>
+
+#include "lowtide/error.h"
+
+namespace lowtide::cli {
+
+// Calls write(stream) on another name in the same folder and renames the result. Throws Error(kIo):
+// "plan.json: cannot write the plan".
+template <class F>
+void write_whole(const std::filesystem::path& path, const std::string& what, F&& write) {
+  const std::filesystem::path part = path.string() + ".part";
+  std::ofstream file(part, std::ios::binary);
+  write(static_cast<std::ostream&>(file));
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(part, path, error);
+  if (file && !error) return;
+  std::filesystem::remove(part, error);
+  throw Error(ErrorCode::kIo, path.string() + ": cannot write the " + what);
+}
+
+}  // namespace lowtide::cli
