@@ -15,6 +15,8 @@ namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+constexpr std::int64_t kLineFloats = 16;  // of a cache line
+
 std::int64_t PanelWidth() { return panel_width(); }
 
 HWY_ATTR void PackColumns(
@@ -94,27 +96,50 @@ HWY_ATTR void store_part(Tile t,
   }
 }
 
+// Row i and column j of y, for the tile that begins there.
+HWY_ATTR void store_sums(Tile t, const ProductBlock& block, std::int64_t i, std::int64_t j) {
+  const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - i);
+  const std::int64_t n = std::min(panel_width(), block.n - j);
+  if (rows < kTileRows || n < panel_width()) {
+    store_part(t, block, i, j, rows, n);
+    return;
+  }
+  if (block.bias != nullptr) {
+    const float* const bias = block.bias + j;
+    t.for_each_row([&](TileRow& row, std::int64_t) HWY_ATTR { row.add_from(bias); });
+  }
+  store_tile(t, block.y + i * block.stride + j, block.stride, block.add);
+}
+
+// What is added to comes from afar: it is on its way while the sums are made.
+HWY_ATTR void prefetch(const ProductBlock& block,
+                       std::int64_t i,
+                       std::int64_t end,
+                       std::int64_t j) {
+  for (std::int64_t r = i; r < std::min(end, block.rows); ++r) {
+    for (std::int64_t c = j; c < std::min(j + panel_width(), block.n); c += kLineFloats) {
+      hwy::Prefetch(block.y + r * block.stride + c);
+    }
+  }
+}
+
 HWY_ATTR void MultiplyBlock(const ProductBlock& block) {
-  const std::int64_t width = panel_width();
-  for (std::int64_t j = 0; j < block.n; j += width) {
+  const ProductRows& left = block.left;
+  for (std::int64_t j = 0; j < block.n; j += panel_width()) {
     const float* const panel = block.packed + j * block.count;
-    const std::int64_t n = std::min(width, block.n - j);
-    for (std::int64_t i = 0; i < block.rows; i += kTileRows) {
-      const float* const a = block.left.at + i / kTileRows * block.left.tile;
-      const std::int64_t rows = std::min<std::int64_t>(kTileRows, block.rows - i);
-      float* const y = block.y + i * block.stride + j;
-      // What is added to comes from afar: it is on its way while the sums are made.
-      for (std::int64_t r = 0; r < rows; ++r) hwy::Prefetch(y + r * block.stride);
-      Tile t = tile_sums(a, block.left.row, block.left.step, panel, block.count);
-      if (rows < kTileRows || n < width) {
-        store_part(t, block, i, j, rows, n);
-        continue;
+    const float* a = left.at;
+    std::int64_t i = 0;
+    if constexpr (kTilesInPairs) {
+      for (; i + kTileRows < block.rows; i += 2 * kTileRows, a += 2 * left.tile) {
+        prefetch(block, i, i + 2 * kTileRows, j);
+        const TilePair t = tile_pair_sums(a, left.tile, left.row, left.step, panel, block.count);
+        store_sums(t.first, block, i, j);
+        store_sums(t.second, block, i + kTileRows, j);
       }
-      if (block.bias != nullptr) {
-        const float* const bias = block.bias + j;
-        t.for_each_row([&](TileRow& row, std::int64_t) HWY_ATTR { row.add_from(bias); });
-      }
-      store_tile(t, y, block.stride, block.add);
+    }
+    for (; i < block.rows; i += kTileRows, a += left.tile) {
+      prefetch(block, i, i + kTileRows, j);
+      store_sums(tile_sums(a, left.row, left.step, panel, block.count), block, i, j);
     }
   }
 }

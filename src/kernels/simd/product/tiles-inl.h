@@ -73,6 +73,48 @@ tile_sums(const float* a, std::int64_t row, std::int64_t step, const float* b, s
   return t;
 }
 
+// Whether two tiles fit the registers together, so that b is read half as often.
+#if HWY_TARGET == HWY_SCALAR || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3)
+inline constexpr bool kTilesInPairs = false;
+#else
+inline constexpr bool kTilesInPairs = true;
+#endif
+
+struct TilePair {
+  Tile first;
+  Tile second;
+};
+
+// The same sums for a tile and for the one that lies `apart` behind it.
+HWY_INLINE TilePair tile_pair_sums(const float* a,
+                                   std::int64_t apart,
+                                   std::int64_t row,
+                                   std::int64_t step,
+                                   const float* b,
+                                   std::int64_t count) {
+  const TileRow none{hn::Zero(D()), hn::Zero(D())};
+  Tile t{none, none, none, none, none, none};
+  Tile u{none, none, none, none, none, none};
+  const float* c = a + apart;
+  for (std::int64_t k = 0; k < count; ++k, a += step, c += step, b += panel_width()) {
+    const V b0 = hn::LoadU(D(), b);
+    const V b1 = hn::LoadU(D(), b + lanes());
+    t.r0.add(a, b0, b1);
+    t.r1.add(a + row, b0, b1);
+    t.r2.add(a + 2 * row, b0, b1);
+    t.r3.add(a + 3 * row, b0, b1);
+    t.r4.add(a + 4 * row, b0, b1);
+    t.r5.add(a + 5 * row, b0, b1);
+    u.r0.add(c, b0, b1);
+    u.r1.add(c + row, b0, b1);
+    u.r2.add(c + 2 * row, b0, b1);
+    u.r3.add(c + 3 * row, b0, b1);
+    u.r4.add(c + 4 * row, b0, b1);
+    u.r5.add(c + 5 * row, b0, b1);
+  }
+  return {t, u};
+}
+
 // Writes the tile's rows `stride` apart, over what is there or added to it.
 HWY_INLINE void store_tile(Tile t, float* y, std::int64_t stride, bool add) {
   if (add) {
