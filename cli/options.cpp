@@ -1,6 +1,8 @@
 #include "cli/options.h"
 
+#include <cstdlib>
 #include <map>
+#include <system_error>
 
 #include "lowtide/error.h"
 #include "lowtide/npy.h"
@@ -57,6 +59,24 @@ std::pair<std::string, std::vector<std::int64_t>> parse_shape(const std::string&
     part.clear();
   }
   return {text.substr(0, equals), dims};
+}
+
+// $XDG_CACHE_HOME/lowtide/costs.json, by default in ~/.cache; none where there is no such place.
+std::filesystem::path default_cost_cache() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (cache != nullptr && *cache != '\0') {
+    folder = cache;
+  } else if (home != nullptr && *home != '\0') {
+    folder = std::filesystem::path(home) / ".cache";
+  }
+  std::error_code error;
+  const bool there = std::filesystem::is_directory(folder, error);
+  const bool can_be = !std::filesystem::exists(folder, error) &&
+                      std::filesystem::is_directory(folder.parent_path(), error);
+  if (folder.is_relative() || !(there || can_be)) return {};
+  return folder / "lowtide" / "costs.json";
 }
 
 // GLOB=X.
@@ -245,10 +265,24 @@ void add_planning(CLI::App& command, MemorySettings& memory) {
       [&memory](const std::string& text) { memory.spill_limit = Bytes::parse(text); },
       "Bound on the size of that file; default: what is free", "BYTES")
       ->needs(spill);
-  command.add_option("--policy", memory.policy, "How memory is planned")
-      ->check(CLI::IsMember({"lowtide", "keep", "chen"}))
+  command.add_option("--policy", memory.policy, "How memory is planned: by lowtide, or a baseline")
+      ->check(CLI::IsMember(
+          {"lowtide", "keep", "chen", "no-bn", "residual-1", "residual-2", "superneurons", "dtr"}))
       ->capture_default_str()
-      ->type_name("lowtide|keep|chen");
+      ->type_name("lowtide|keep|chen|no-bn|residual-1|residual-2|superneurons|dtr");
+  command
+      .add_option("--costs", memory.costs,
+                  "Times that planning weighs: of a model of the machine, or measured by running "
+                  "each kernel; auto: measured if cached, for train also if that takes seconds")
+      ->check(CLI::IsMember({"auto", "model", "measured"}))
+      ->capture_default_str()
+      ->type_name("auto|model|measured");
+  memory.cost_cache = default_cost_cache();
+  command
+      .add_option("--cost-cache", memory.cost_cache,
+                  "The file that keeps measured times; '' for none")
+      ->capture_default_str()
+      ->type_name("FILE");
 }
 
 void add_machine(CLI::App& command, MachineSettings& machine) {

@@ -15,6 +15,8 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/report/curves.h"
+#include "cli/report/html_page.h"
 #include "cli/report/progress.h"
 #include "cli/report/report_json.h"
 #include "cli/report/trace_report.h"
@@ -38,6 +40,7 @@ struct Options {
   std::filesystem::path out;
   std::filesystem::path log;
   std::filesystem::path trace;
+  std::filesystem::path report;
   bool json = false;
 };
 
@@ -167,7 +170,9 @@ int train(const std::shared_ptr<Options>& options) {
   finish(options->loss, options->settings.loss);
   check_writable(options->out);
   check_writable(options->trace);
+  check_writable(options->report);
   options->settings.trace = !options->trace.empty();
+  options->settings.report = !options->report.empty();
   Trainer trainer(options->settings);
   StepLog log(options->log);
   say(options->json, plan_text(trainer.plan()));
@@ -175,6 +180,7 @@ int train(const std::shared_ptr<Options>& options) {
   std::signal(SIGTERM, interrupt);
   Progress progress(options->json, trainer.total_steps(), trainer.plan().budget);
   Totals totals;
+  Curves curves;
   while (trainer.steps_done() < trainer.total_steps() && !interrupted) {
     StepReport step;
     try {
@@ -185,6 +191,7 @@ int train(const std::shared_ptr<Options>& options) {
     }
     log.write(step);
     totals.add(step);
+    if (options->settings.report) curves.add(step);
     progress.show(step);
   }
   progress.close();
@@ -196,6 +203,13 @@ int train(const std::shared_ptr<Options>& options) {
     const TraceReport trace = trainer.trace();
     write_trace(trace, options->trace);
     say(options->json, trace_text(trace));
+  }
+  if (options->settings.report) {
+    write_page(options->report,
+               {.model = options->settings.model.path.filename().string(),
+                .plan = trainer.plan(),
+                .write_plan = [&](std::ostream& stream) { trainer.write_plan(stream); },
+                .curves = &curves});
   }
   say(options->json, fmt::format("peak resident memory {} of {}", peak_resident().str(),
                                  trainer.plan().budget.str()));
@@ -223,6 +237,10 @@ void add_train(CLI::App& app, Action& action) {
                    "Write the fastest step, node by node, in Chrome's trace format, and print the "
                    "time by op")
       ->type_name("FILE.json");
+  command
+      ->add_option("--report", options->report,
+                   "Write a page that shows the plan and how training went")
+      ->type_name("FILE.html");
   command->add_flag("--json", options->json,
                     "Print one JSON object to standard output, all else to standard error");
   command->callback([options, &action] { action = [options] { return train(options); }; });

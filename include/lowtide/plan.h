@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,48 @@ struct BudgetShare {
 struct SpillRates {
   double store_bytes_per_second = 0;
   double fetch_bytes_per_second = 0;
+};
+
+// One policy at one budget.
+struct SweepPoint {
+  Bytes budget;
+  Bytes arena;
+  double predicted_seconds = 0;   // of one optimizer step
+  double recomputed_seconds = 0;  // of these: what keeping everything would save
+  double stall_seconds = 0;       // of these: waiting for the spill file
+  int recomputed = 0;
+  // Activations, gradients and workspaces: their part of the arena, against that of `keep`.
+  double share_of_keep = 0;
+};
+
+struct SweepCurve {
+  std::string policy;
+  Bytes smallest_feasible;
+  std::vector<SweepPoint> points;  // at the sweep's budgets that are large enough
+};
+
+// Every policy over budgets, from the smallest that works for any to that of keeping everything.
+struct PlanSweep {
+  std::int64_t micro_batch = 0;
+  Bytes keep;  // what share_of_keep is a share of
+  std::vector<Bytes> budgets;
+  std::vector<SweepCurve> curves;
+};
+
+// A tensor that lies idle where the most memory is in use.
+struct IdleTensor {
+  std::string name;
+  Bytes bytes;
+  bool repeatable = false;   // may be computed again
+  double again_seconds = 0;  // which takes that long, with what it needs
+  std::string why;           // why it stays
+};
+
+// What to find out beside the plan.
+struct PlanQuestions {
+  bool sweep = false;
+  bool idle_tensors = false;              // the ten largest
+  std::vector<std::string> explain = {};  // names of nodes and tensors, or parts of names
 };
 
 struct PlanReport {
@@ -50,11 +93,14 @@ struct PlanReport {
   // The plans of all programs, as MemorySettings::plan takes them from a file. From plan_training()
   // only, where it fits.
   std::string plan_json;
+  std::optional<PlanSweep> sweep;         // where it was asked for
+  std::vector<IdleTensor> idle_tensors;   // likewise
+  std::vector<std::string> explanations;  // one text for each question; empty for unknown names
   std::vector<std::string> notes;  // choices worth telling: what is recognised, frozen, split
 };
 
 // Plans a training run without running it. Throws Error for what cannot be read or trained; not
 // fitting is an answer (fits == false), not an error.
-PlanReport plan_training(const TrainSettings& settings);
+PlanReport plan_training(const TrainSettings& settings, const PlanQuestions& questions = {});
 
 }  // namespace lowtide

@@ -63,12 +63,19 @@ enum class RunningStatistics {
 };
 
 struct MemorySettings {
-  std::optional<Bytes> budget;     // bound on the process's resident memory; none: what is free
-  std::int64_t micro_batch = 0;    // samples per pass; 0: chosen, never splitting batch statistics
-  std::string policy = "lowtide";  // or keep, chen
+  std::optional<Bytes> budget;   // bound on the process's resident memory; none: what is free
+  std::int64_t micro_batch = 0;  // samples per pass; 0: chosen, never splitting batch statistics
+  // Or keep, chen, and other systems': no-bn, residual-1, residual-2, superneurons, dtr.
+  std::string policy = "lowtide";
   // A file with the plan_json of a PlanReport, made for the same model, batch and settings: its
   // plans are run and nothing is planned. Then no budget means the plan's, and policy is not asked.
   std::filesystem::path plan = {};
+  // Where the times of nodes come from that planning weighs: "model" of the machine; "measured" by
+  // running each kernel within the budget before training, or by earlier runs; "auto": measured
+  // where the cache has all or, for training, where measuring takes a few seconds at most. The
+  // numbers that training gives do not depend on it.
+  std::string costs = "auto";
+  std::filesystem::path cost_cache = {};  // a file that keeps measured times; empty: none does
   // Where tensors may be moved to while they are not needed: a file without a name in this folder,
   // which must be on a disk that this run may fill. Empty: nothing leaves memory.
   std::filesystem::path spill = {};
@@ -94,6 +101,7 @@ struct TrainSettings {
   std::optional<std::int64_t> epochs;  // default 1; not together with steps
   std::optional<std::int64_t> steps;   // optimizer updates
   std::uint64_t seed = 0;              // of shuffling and dropout
+  bool report = false;                 // keep what a report shows: PlanReport's sweep and tensors
   bool trace = false;                  // keep the times of the fastest step's nodes
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,10 @@ class Trainer {
   // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite;
   // the weights are then spoilt and not worth saving.
   StepReport step();
+
+  // The plans of all programs, as PlanReport::plan_json. Allocates in proportion to the number of
+  // nodes, which is part of the budget where TrainSettings::report was set.
+  void write_plan(std::ostream& stream) const;
 
   // Where the time of the fastest step so far went; TrainSettings::trace must have been set.
   // Measures the machine's peaks, a few milliseconds.

@@ -35,8 +35,12 @@ StepReport Trainer::step() { return session_->run.step(); }
 TraceReport Trainer::trace() const { return session_->run.trace(); }
 void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
 
-PlanReport plan_training(const TrainSettings& settings) {
-  const train::TrainingRun run(settings);
+void Trainer::write_plan(std::ostream& stream) const { session_->run.write_plan(stream); }
+
+PlanReport plan_training(const TrainSettings& settings, const PlanQuestions& questions) {
+  train::TrainingRun run(settings);
+  run.measure_if_asked();
+  run.answer(questions);
   PlanReport report = run.plan();
   if (report.fits) {
     std::ostringstream stream;

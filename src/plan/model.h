@@ -13,6 +13,7 @@ struct ValueFacts {
   NodeId producer;      // invalid for inputs and persistent values
   ValueId base;         // the value whose storage this is, following views back; itself for most
   ValueId home;         // the persistent value whose fixed place it has; invalid for transient ones
+  bool movable = true;  // may leave memory for the spill file, if there is one
   bool pinned = false;  // a scalar input or an output of the graph: stays until the last step
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,6 +11,7 @@
 
 #include "core/ids.h"
 #include "graph/graph.h"
+#include "plan/policy.h"
 
 namespace lowtide::plan {
 
@@ -116,16 +116,6 @@ struct SpillTier {
   Bytes limit;                // the file is never larger
   Bytes smallest{64 * 1024};  // tensors below stay: a transfer of them is mostly overhead
 };
-
-// The named policies. All lossless; later ones join here.
-enum class Policy : std::uint8_t {
-  kLowtide,  // the least time that fits, over the planner's candidates
-  kKeep,     // every activation stays until its last reader
-  kChen,     // square-root segments (Chen et al. 2016): keep segment borders, recompute the rest
-};
-
-std::string_view name(Policy policy);
-Policy parse_policy(std::string_view text);  // throws Error(kInvalidArgument) listing the names
 
 struct Plan {
   Policy policy = Policy::kKeep;

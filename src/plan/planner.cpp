@@ -1,11 +1,13 @@
 #include "plan/planner.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/check.h"
 #include "core/text.h"
 #include "plan/assemble.h"
+#include "plan/baseline/baseline.h"
 #include "plan/bound/bound.h"
 
 namespace lowtide::plan {
@@ -32,21 +34,57 @@ std::string resident_name(const Model& model, const Plan& plan, BufferId id) {
 
 }  // namespace
 
+std::span<const Policy> all_policies() {
+  static constexpr std::array kAll = {Policy::kLowtide,      Policy::kKeep,      Policy::kChen,
+                                      Policy::kNoBn,         Policy::kResidual1, Policy::kResidual2,
+                                      Policy::kSuperNeurons, Policy::kDtr};
+  return kAll;
+}
+
 std::string_view name(Policy policy) {
   switch (policy) {
     case Policy::kLowtide: return "lowtide";
     case Policy::kKeep: return "keep";
     case Policy::kChen: return "chen";
+    case Policy::kNoBn: return "no-bn";
+    case Policy::kResidual1: return "residual-1";
+    case Policy::kResidual2: return "residual-2";
+    case Policy::kSuperNeurons: return "superneurons";
+    case Policy::kDtr: return "dtr";
   }
   return "unknown";
 }
 
 Policy parse_policy(std::string_view text) {
-  for (const Policy policy : {Policy::kLowtide, Policy::kKeep, Policy::kChen}) {
+  std::string names;
+  for (const Policy policy : all_policies()) {
     if (name(policy) == text) return policy;
+    names += core::text("{}{}", names.empty() ? "" : ", ", name(policy));
   }
-  throw core::fail(ErrorCode::kInvalidArgument,
-                   "'{}' is not a policy; choose lowtide, keep or chen", text);
+  throw core::fail(ErrorCode::kInvalidArgument, "'{}' is not a policy; choose one of {}", text,
+                   names);
+}
+
+Planner::Planner(const graph::Graph& graph,
+                 const Costs& costs,
+                 std::vector<Homes> homes,
+                 const Planning& planning)
+    : model_(read_model(graph, costs)),
+      problem_(model_),
+      homes_(std::move(homes)),
+      policy_(planning.policy),
+      tier_(planning.tier),
+      choices_(homes_.size()) {
+  if (policy_ == Policy::kSuperNeurons) {
+    // Its tensor cache holds what the products of the forward pass made.
+    victim_ = Victim::kUsedLongestAgo;
+    for (std::size_t i = 0; i < model_.values.size(); ++i) {
+      const NodeId producer = model_.values[ValueId(i)].producer;
+      model_.values[ValueId(i)].movable = producer.valid() && planning.layers.contains(producer) &&
+                                          planning.layers[producer] == Layer::kProduct;
+    }
+  }
+  search_all(planning);
 }
 
 Planner::Planner(const graph::Graph& graph,
@@ -54,19 +92,7 @@ Planner::Planner(const graph::Graph& graph,
                  std::vector<Homes> homes,
                  Policy policy,
                  const std::optional<SpillTier>& tier)
-    : model_(read_model(graph, costs)),
-      problem_(model_),
-      homes_(std::move(homes)),
-      policy_(policy),
-      tier_(tier),
-      candidates_(search(problem_.problem(), policy)),
-      choices_(homes_.size()) {
-  // Views take time too, if little.
-  for (Candidate& candidate : candidates_) {
-    candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
-  }
-  candidates_ = pareto(std::move(candidates_));
-}
+    : Planner(graph, costs, std::move(homes), Planning{.policy = policy, .tier = tier}) {}
 
 Planner::Planner(const graph::Graph& graph,
                  const Costs& costs,
@@ -78,6 +104,63 @@ Planner::Planner(const graph::Graph& graph,
               std::vector<Homes>{{.offsets = persistent_offsets, .arena_bytes = persistent_bytes}},
               policy) {}
 
+namespace {
+
+std::vector<Candidate> candidates(const Model& model,
+                                  const GraphProblem& graph_problem,
+                                  const Planning& planning) {
+  const Problem& problem = graph_problem.problem();
+  TaskLayers layers;
+  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
+    const NodeId node = graph_problem.node(TaskId(i));
+    layers.push_back(planning.layers.contains(node) ? planning.layers[node] : Layer::kOther);
+  }
+  std::vector<Candidate> found;
+  const auto add_baseline = [&](Policy policy) {
+    for (Choices& choices : baseline(problem, layers, policy)) {
+      const std::int64_t peak = problem.tasks.empty() ? 0 : Timeline(problem, choices).peak();
+      found.push_back({std::move(choices), 0, peak});
+    }
+  };
+  if (is_baseline(planning.policy)) {
+    add_baseline(planning.policy);
+  } else {
+    found = search(problem, planning.policy);
+  }
+  if (planning.policy == Policy::kLowtide) {
+    // What another system would do is a candidate like any other: none is ever better.
+    for (const Policy policy : all_policies()) {
+      if (is_baseline(policy)) add_baseline(policy);
+    }
+  }
+  // Views take time too, if little.
+  for (Candidate& candidate : found) {
+    candidate.seconds = seconds(model, graph_problem.sequence(candidate.choices));
+  }
+  return pareto(std::move(found));
+}
+
+}  // namespace
+
+void Planner::search_all(const Planning& planning) {
+  if (planning.model_costs == nullptr) {
+    candidates_ = candidates(model_, problem_, planning);
+    steady_ = candidates_.size();
+    return;
+  }
+  const Model model = read_model(model_.graph, *planning.model_costs);
+  candidates_ = candidates(model, GraphProblem(model), planning);
+  steady_ = candidates_.size();
+  for (Candidate& candidate : candidates_) {
+    candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
+  }
+  for (Candidate& candidate : candidates(model_, problem_, planning)) {
+    candidates_.push_back(std::move(candidate));
+  }
+}
+
+bool Planner::steady(std::size_t candidate) const { return candidate < steady_; }
+
 Schedule Planner::schedule(std::size_t candidate) const {
   return make_schedule(model_, problem_.sequence(candidates_[candidate].choices));
 }
@@ -85,7 +168,7 @@ Schedule Planner::schedule(std::size_t candidate) const {
 Schedule Planner::schedule(const Choice& choice, const Homes& homes) const {
   Schedule kept = schedule(choice.candidate);
   if (!choice.limit) return kept;
-  Spiller spiller(model_, kept, homes.file_offsets, *tier_);
+  Spiller spiller(model_, kept, homes.file_offsets, *tier_, victim_);
   spiller.fit(*choice.limit, choice.overlap);
   return spiller.schedule();
 }
@@ -113,10 +196,10 @@ Planner::Choices& Planner::choices(std::size_t homes) {
 
 // A ladder of sizes for some of the candidates, and the least size of each whatever the rates are.
 void Planner::add_spilled(const Homes& homes, Choices& choices) const {
-  const std::size_t bases = std::min(kBases, candidates_.size());
+  const std::size_t bases = std::min(kBases, steady_);
   for (std::size_t b = 0; b < bases; ++b) {
-    const std::size_t candidate = bases == 1 ? 0 : b * (candidates_.size() - 1) / (bases - 1);
-    Spiller spiller(model_, schedule(candidate), homes.file_offsets, *tier_);
+    const std::size_t candidate = bases == 1 ? 0 : b * (steady_ - 1) / (bases - 1);
+    Spiller spiller(model_, schedule(candidate), homes.file_offsets, *tier_, victim_);
     if (spiller.idle()) continue;
     const auto add = [&](Bytes limit, Overlap overlap) {
       const Spiller::Result result = spiller.fit(limit, overlap);
@@ -142,11 +225,12 @@ Bytes Planner::arena(Choice& choice, const Homes& homes) {
   return *choice.arena;
 }
 
-// Of those that do not depend on rates, which are another in every process.
+// Of those that depend neither on rates nor on measured costs, which are others in every process.
 Planner::Choice& Planner::smallest_choice(std::size_t homes) {
   std::vector<Choice*> by_peak;
   for (Choice& choice : choices(homes)) {
-    if (!choice.limit || choice.overlap == Overlap::kNone) by_peak.push_back(&choice);
+    const bool always = !choice.limit || choice.overlap == Overlap::kNone;
+    if (always && steady(choice.candidate)) by_peak.push_back(&choice);
   }
   LT_CHECK(!by_peak.empty(), "there is always a candidate");
   std::stable_sort(by_peak.begin(), by_peak.end(), [](const Choice* a, const Choice* b) {
@@ -166,7 +250,8 @@ Bytes Planner::smallest_arena(std::size_t homes) {
 
 std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes, std::size_t homes) {
   const Homes& where = homes_[homes];
-  if (tier_ && arena_bytes < smallest_arena(homes)) {
+  const bool varying = tier_ || steady_ < candidates_.size();
+  if (varying && arena_bytes < smallest_arena(homes)) {
     return infeasible(smallest_choice(homes), where);
   }
   for (Choice& choice : choices(homes)) {

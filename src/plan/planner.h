@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "plan/baseline/layers.h"
 #include "plan/model.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
@@ -26,10 +27,25 @@ struct Homes {
   Bytes file_bytes = {};                   // likewise, of the file
 };
 
+// How to plan.
+struct Planning {
+  Policy policy = Policy::kLowtide;
+  std::optional<SpillTier> tier = std::nullopt;  // with one, what lies idle may leave memory
+  Layers layers = {};                            // for the baselines
+  // Where the costs are measured, and so another in every process: those of the model, which are
+  // the same. The schedules that a search with these finds are candidates too, and they alone
+  // decide what the smallest arena is.
+  const Costs* model_costs = nullptr;
+};
+
 // Searches on construction, and packs and spills on demand. The graph must outlive it; everything
 // else is copied. Not for concurrent use.
 class Planner {
  public:
+  Planner(const graph::Graph& graph,
+          const Costs& costs,
+          std::vector<Homes> homes,
+          const Planning& planning);
   // With a tier, what lies idle may be moved to the spill file.
   Planner(const graph::Graph& graph,
           const Costs& costs,
@@ -62,6 +78,8 @@ class Planner {
 
   using Choices = std::vector<Choice>;  // fastest first
 
+  void search_all(const Planning& planning);
+  [[nodiscard]] bool steady(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(const Choice& choice, const Homes& homes) const;
   [[nodiscard]] Bytes base(const Homes& homes) const;  // where transient buffers begin
@@ -78,7 +96,11 @@ class Planner {
   std::vector<Homes> homes_;
   Policy policy_;
   std::optional<SpillTier> tier_;
-  std::vector<Candidate> candidates_;            // fastest first
+  Victim victim_ = Victim::kNeededLast;
+  // By a search with the model's costs those that are the same in every process, `steady_` of them,
+  // fastest first by that model; then, where costs are measured, those of another search with them.
+  std::vector<Candidate> candidates_;
+  std::size_t steady_ = 0;
   std::vector<std::optional<Choices>> choices_;  // by homes
 };
 

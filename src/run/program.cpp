@@ -91,23 +91,36 @@ void Program::reserve(const plan::Plan& plan) {
   out_pointers_.reserve(outs);
 }
 
-void Program::run(const BoundStep& step, const graph::StepContext& context) const {
-  if (transfers_) transfers_->before(step.position);
+void Program::run(const BoundStep& step, const graph::StepContext& context) {
   step.kernel->run({step.in, step.out, step.scratch, &context});
 }
 
 void Program::step(const graph::StepContext& context, Timeline* timeline) const {
   if (transfers_) transfers_->begin();
-  if (timeline == nullptr) {
-    for (const BoundStep& step : steps_) run(step, context);
-  } else {
-    Clock::time_point begin = Clock::now();
-    for (const BoundStep& step : steps_) {
-      run(step, context);
-      const Clock::time_point end = Clock::now();
-      timeline->add(step.node, begin, end);
-      begin = end;
+  Clock::time_point begin;
+  if (timeline != nullptr) begin = Clock::now();
+  for (const BoundStep& step : steps_) {
+    if (transfers_) {
+      transfers_->before(step.position);
+      if (timeline != nullptr) begin = Clock::now();  // waiting is not the node's
     }
+    run(step, context);
+    if (timeline == nullptr) continue;
+    const Clock::time_point end = Clock::now();
+    timeline->add(step.node, begin, end);
+    begin = end;
+  }
+  if (transfers_) transfers_->end();
+}
+
+void Program::measure(const graph::StepContext& context, Probe& probe) const {
+  if (transfers_) transfers_->begin();
+  for (const BoundStep& step : steps_) {
+    if (transfers_) transfers_->before(step.position);
+    if (!probe.wants(step.node)) continue;
+    const Clock::time_point begin = Clock::now();
+    run(step, context);
+    probe.took(step.node, std::chrono::duration<double>(Clock::now() - begin).count());
   }
   if (transfers_) transfers_->end();
 }

@@ -14,6 +14,21 @@
 
 namespace lowtide::run {
 
+// Decides which kernels run when a program is walked through to measure it, and hears how long each
+// took.
+class Probe {
+ public:
+  Probe() = default;
+  virtual ~Probe() = default;
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  Probe(Probe&&) = delete;
+  Probe& operator=(Probe&&) = delete;
+
+  virtual bool wants(graph::NodeId node) = 0;
+  virtual void took(graph::NodeId node, double seconds) = 0;
+};
+
 // Holds pointers into the kernels and the arena it was bound to; both must outlive it.
 class Program {
  public:
@@ -32,6 +47,10 @@ class Program {
   // lost, and some transfers may still be under way, so that the spill store must go before the
   // program and the arena.
   void step(const graph::StepContext& context, Timeline* timeline = nullptr) const;
+
+  // Goes through all steps, transfers included, but runs only the kernels that the probe wants.
+  // What the others would have written is left as it was.
+  void measure(const graph::StepContext& context, Probe& probe) const;
 
   // Seconds that steps have waited for transfers so far.
   [[nodiscard]] double waited() const { return transfers_ ? transfers_->waited() : 0; }
@@ -55,7 +74,7 @@ class Program {
   };
 
   void reserve(const plan::Plan& plan);
-  void run(const BoundStep& step, const graph::StepContext& context) const;
+  static void run(const BoundStep& step, const graph::StepContext& context);
 
   std::unique_ptr<Transfers> transfers_;  // null where the plan has none
   std::vector<const std::byte*> in_pointers_;

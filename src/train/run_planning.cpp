@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "plan/explain/explain.h"
 #include "train/fit/budget.h"
+#include "train/fit/measured_costs.h"
 #include "train/fit/plan_report.h"
-#include "train/fit/saved_plan.h"
+#include "train/plans/saved_plan.h"
+#include "train/plans/sweep.h"
 #include "train/training_run.h"
 
 namespace lowtide::train {
@@ -67,6 +70,95 @@ void TrainingRun::fit_beside(Bytes runtime) {
     throw does_not_fit(report_);
   }
   describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
+}
+
+void TrainingRun::use_cached_costs() {
+  if (!report_.fits || settings_.memory.costs == "model") return;
+  std::optional<std::vector<plan::Costs>> costs =
+      cached_costs(*configuration_, cost_scope(recipe_.machine), cost_cache_);
+  if (costs) use_costs(*std::move(costs));
+}
+
+void TrainingRun::measure_if_asked() {
+  constexpr double kMostSeconds = 60;
+  const bool asked = settings_.memory.costs == "measured" && settings_.memory.plan.empty();
+  if (!asked || !report_.fits || report_.costs == "measured") return;
+  settle_memory();
+  measure(kMostSeconds);
+}
+
+// Before training there are a few seconds for it.
+bool TrainingRun::measure_to_train() {
+  constexpr double kMostSeconds = 3;
+  constexpr double kCheapStep = 1;  // seconds of a step, by the model
+  const MemorySettings& memory = settings_.memory;
+  const bool wanted = memory.plan.empty() && memory.costs != "model";
+  const bool dear = memory.costs == "auto" && configuration_->predicted_seconds() > kCheapStep;
+  if (!wanted || dear || report_.costs == "measured") return false;
+  measure(kMostSeconds);
+  return true;
+}
+
+void TrainingRun::settle_memory() {
+  const Bytes used = settle_runtime(needs(*configuration_));
+  if (used > report_.runtime) fit_beside(used);
+}
+
+void TrainingRun::measure(double seconds) {
+  if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
+  Measurement measured;
+  {
+    memory::Arena arena(configuration_->arena_bytes());
+    measured = measure_costs(*configuration_, arena, spill_ ? &*spill_ : nullptr, seconds,
+                             cost_scope(recipe_.machine), cost_cache_);
+  }
+  if (spill_) spill_.emplace(settings_.memory.spill);  // training begins with a file of zeros
+  if (measured.measured < measured.kernels) {
+    report_.notes.push_back(
+        core::text("of {} nodes, {} were measured in {} s; the times of the "
+                   "others are the model's, scaled as those were",
+                   measured.kernels, measured.measured, seconds));
+  }
+  if (!cost_cache_.save()) {
+    report_.notes.push_back(core::text("{}: cannot be written, so that measured costs are not kept",
+                                       settings_.memory.cost_cache.string()));
+  }
+  use_costs(std::move(measured.costs));
+}
+
+void TrainingRun::use_costs(std::vector<plan::Costs> costs) {
+  if (!configuration_->use_costs(std::move(costs))) {
+    LT_CHECK(!configuration_->fit(report_.budget - report_.runtime),
+             "what fits does not depend on costs");
+  }
+  report_.costs = "measured";
+  const std::vector<std::string> notes = std::move(report_.notes);
+  describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
+  for (const std::string& note : notes) {
+    const auto same = std::find(report_.notes.begin(), report_.notes.end(), note);
+    if (same == report_.notes.end()) report_.notes.push_back(note);
+  }
+}
+
+void TrainingRun::answer(const PlanQuestions& questions) {
+  if (!report_.fits) return;
+  const Unit& main = configuration_->main();
+  const graph::Graph& graph = main.pass.graph;
+  for (const std::string& name : questions.explain) {
+    report_.explanations.push_back(plan::explain(graph, main.costs, *main.plan, name));
+  }
+  if (questions.idle_tensors) {
+    constexpr std::size_t kMost = 10;
+    for (const plan::IdleTensor& tensor :
+         plan::idle_at_peak(graph, main.costs, *main.plan, kMost)) {
+      report_.idle_tensors.push_back({.name = graph.value(tensor.value).name,
+                                      .bytes = tensor.bytes,
+                                      .repeatable = tensor.repeatable,
+                                      .again_seconds = tensor.again_seconds,
+                                      .why = tensor.why});
+    }
+  }
+  if (questions.sweep) report_.sweep = sweep(*configuration_, report_.runtime);
 }
 
 void TrainingRun::write_plan(std::ostream& stream) const {

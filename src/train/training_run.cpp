@@ -16,6 +16,7 @@
 #include "train/batch_feed.h"
 #include "train/fit/budget.h"
 #include "train/fit/plan_report.h"
+#include "train/plans/saved_plan.h"
 
 namespace lowtide::train {
 namespace {
@@ -42,13 +43,20 @@ bool takes_any_batch(const Recipe& recipe) {
 TrainingRun::TrainingRun(const TrainSettings& settings)
     : settings_(settings),
       recipe_(settle(
-          settings.model, settings.data, settings.loss, settings.machine, data::Split::kTrain)) {
+          settings.model, settings.data, settings.loss, settings.machine, data::Split::kTrain)),
+      cost_cache_(settings.memory.cost_cache) {
   const auto start = Clock::now();
+  const std::string& costs = settings_.memory.costs;
+  if (costs != "auto" && costs != "model" && costs != "measured") {
+    throw fail(ErrorCode::kInvalidArgument,
+               "'{}' is no source of costs; choose auto, model or measured", costs);
+  }
   settle_steps();
   open_spill();
   if (settings_.memory.plan.empty()) {
     report_.budget = settle_budget(settings_.memory.budget);
     choose_configuration();
+    use_cached_costs();
   } else {
     obey_plan();
   }
@@ -106,6 +114,7 @@ void TrainingRun::open_spill() {
 RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   Bytes buffers = loader_->buffer_bytes();
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
+  if (settings_.report) buffers += report_bytes(configuration);
   RuntimeNeeds needs = needs_of(configuration, buffers, recipe_.machine);
   if (spill_) {
     needs.buffers += memory::SpillStore::memory();
@@ -160,8 +169,9 @@ void TrainingRun::choose_configuration() {
 void TrainingRun::prepare() {
   if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
-  const Bytes used = settle_runtime(needs(*configuration_));
-  if (used > report_.runtime) fit_beside(used);
+  settle_memory();
+  if (measure_to_train()) settle_memory();
+  if (settings_.report) answer({.sweep = true, .idle_tensors = true});
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   arena_.emplace(configuration_->arena_bytes());
   configuration_->bind(arena_->data(), spill_ ? &*spill_ : nullptr);

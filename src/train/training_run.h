@@ -15,6 +15,7 @@
 #include "memory/arena.h"
 #include "memory/spill/store.h"
 #include "onnx/write.h"
+#include "run/cost_cache.h"
 #include "train/fit/budget.h"
 #include "train/fit/configuration.h"
 #include "train/prepare/recipe.h"
@@ -29,6 +30,10 @@ class TrainingRun {
   explicit TrainingRun(const TrainSettings& settings);
 
   [[nodiscard]] const PlanReport& plan() const { return report_; }
+  // Measures costs and plans again, where the settings ask for it. What comes before prepare().
+  void measure_if_asked();
+  // Adds the answers to plan(). Likewise.
+  void answer(const PlanQuestions& questions);
   // The plans of all programs, as `memory.plan` takes them; where it fits.
   void write_plan(std::ostream& stream) const;
   [[nodiscard]] std::int64_t total_steps() const { return settings_.schedule.total_steps; }
@@ -47,6 +52,14 @@ class TrainingRun {
   void configure(std::int64_t micro_batch);
   void choose_configuration();
   void obey_plan();
+  void use_cached_costs();
+  // Whether it did.
+  bool measure_to_train();
+  // Counts what this process really takes, where that is more than allowed for.
+  void settle_memory();
+  void measure(double seconds);
+  // Plans with these costs what was planned with others.
+  void use_costs(std::vector<plan::Costs> costs);
   // Makes do with what a process of this size leaves.
   void fit_beside(Bytes runtime);
   [[nodiscard]] Error too_large_for_plan(Bytes runtime) const;
@@ -74,6 +87,7 @@ class TrainingRun {
   std::optional<plan::SpillTier> tier_;
   std::optional<StepTrace> trace_;
   PlanReport report_;
+  run::CostCache cost_cache_;
   std::int64_t steps_done_ = 0;
   double spill_wait_ = 0;  // of the present step
 };

@@ -222,7 +222,7 @@ TEST(Plan, TheAnswerToTooLittleMemory) {
 }
 
 TEST(Plan, PolicyNames) {
-  for (const Policy policy : {Policy::kLowtide, Policy::kKeep, Policy::kChen}) {
+  for (const Policy policy : all_policies()) {
     EXPECT_EQ(parse_policy(name(policy)), policy);
   }
   try {
@@ -230,7 +230,9 @@ TEST(Plan, PolicyNames) {
     FAIL() << "an unknown name must be refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_STREQ(error.what(), "'best' is not a policy; choose lowtide, keep or chen");
+    EXPECT_STREQ(error.what(),
+                 "'best' is not a policy; choose one of lowtide, keep, chen, no-bn, residual-1, "
+                 "residual-2, superneurons, dtr");
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "core/text.h"
+
 namespace lowtide::kernels {
 
 void dnnl_hold_to_isa(core::Isa isa) {
@@ -11,6 +13,11 @@ void dnnl_hold_to_isa(core::Isa isa) {
     case core::Isa::kAvx512: dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core); break;
     case core::Isa::kNative: break;
   }
+}
+
+std::string dnnl_version() {
+  const dnnl_version_t& version = *::dnnl_version();
+  return core::text("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
 void forget_unused() {

@@ -19,6 +19,7 @@ class GraphProblem {
   explicit GraphProblem(const Model& model);
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] NodeId node(TaskId task) const { return nodes_[task]; }
   // The executions of a choice, with those of views.
   [[nodiscard]] Sequence sequence(const Choices& choices) const;
 

@@ -77,7 +77,8 @@ class UseReader {
     const std::int32_t buffer = schedule_.copies[static_cast<std::size_t>(copy)].buffer;
     Uses& uses = at(buffer);
     const bool first = uses.last < 0;
-    if (uses.allowed && uses.value.valid() && (first || step - uses.last > 1)) {
+    const bool may_leave = first || (uses.value.valid() && model_.values[uses.value].movable);
+    if (uses.allowed && uses.value.valid() && may_leave && (first || step - uses.last > 1)) {
       add(buffer, step, first);
     }
     uses.last = step;

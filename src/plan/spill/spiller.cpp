@@ -24,9 +24,11 @@ constexpr std::int64_t kMostTries = 50'000'000;
 Spiller::Spiller(const Model& model,
                  const Schedule& schedule,
                  const FileOffsets& offsets,
-                 const SpillTier& tier)
+                 const SpillTier& tier,
+                 Victim victim)
     : model_(model),
       rates_(tier.rates),
+      victim_(victim),
       schedule_(with_file_state(model, schedule, offsets)),
       gaps_(find_gaps(model, schedule_, offsets, tier.smallest)),
       steps_(static_cast<std::int32_t>(schedule_.sequence.size())) {
@@ -57,7 +59,7 @@ std::vector<Bytes> Spiller::profile_with(const std::vector<char>& chosen) const 
   return result;
 }
 
-// Walks through the steps; where memory is short, sends away what is needed last.
+// Walks through the steps; where memory is short, sends away one victim after another.
 void Spiller::choose(Bytes limit) {
   chosen_.assign(gaps_.all.size(), 0);
   std::vector<std::vector<std::int32_t>> begins(static_cast<std::size_t>(steps_) + 1);
@@ -71,6 +73,7 @@ void Spiller::choose(Bytes limit) {
   const auto sooner = [&](std::int32_t a, std::int32_t b) {
     const Gap& x = gaps_.all[static_cast<std::size_t>(a)];
     const Gap& y = gaps_.all[static_cast<std::size_t>(b)];
+    if (victim_ == Victim::kUsedLongestAgo && x.after != y.after) return x.after > y.after;
     if (x.before != y.before) return x.before < y.before;
     return bytes(x) != bytes(y) ? bytes(x) < bytes(y) : a > b;
   };
@@ -85,7 +88,7 @@ void Spiller::choose(Bytes limit) {
       const std::int32_t i = idle.top();
       idle.pop();
       const Gap& gap = gaps_.all[static_cast<std::size_t>(i)];
-      LT_CHECK(gap.before > static_cast<std::int32_t>(step), "what lies idle is idle now");
+      if (gap.before <= static_cast<std::int32_t>(step)) continue;  // used again by now
       chosen_[static_cast<std::size_t>(i)] = 1;
       away += bytes(gap);
       back[static_cast<std::size_t>(gap.before)] += bytes(gap);

@@ -16,13 +16,20 @@ enum class Overlap : std::uint8_t {
   kFull,  // transfers begin as early and end as late as memory permits
 };
 
+// Which of the tensors that lie idle leaves memory first.
+enum class Victim : std::uint8_t {
+  kNeededLast,      // Belady's rule
+  kUsedLongestAgo,  // what a cache that cannot look ahead would do
+};
+
 class Spiller {
  public:
   // The model and the schedule's graph must outlive it.
   Spiller(const Model& model,
           const Schedule& schedule,
           const FileOffsets& offsets,
-          const SpillTier& tier);
+          const SpillTier& tier,
+          Victim victim = Victim::kNeededLast);
 
   // Transient bytes at the peak when nothing leaves memory that need not, and when all does that
   // can.
@@ -36,7 +43,7 @@ class Spiller {
     Bytes peak;
   };
   // Chooses what to move so that the peak is at most `limit` (least() or more). Of what lies idle
-  // where memory is short, what is needed last goes first.
+  // where memory is short, the victims go first.
   Result fit(Bytes limit, Overlap overlap);
   // The schedule of the last fit().
   [[nodiscard]] Schedule schedule() const;
@@ -73,6 +80,7 @@ class Spiller {
 
   const Model& model_;
   SpillRates rates_;
+  Victim victim_;
   Schedule schedule_;  // with nothing spilled
   Gaps gaps_;
   std::int32_t steps_;

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "run/costs.h"
+#include "train/prepare/layers.h"
 
 namespace lowtide::train {
 
@@ -63,7 +64,9 @@ void Configuration::add_unit(Unit::Purpose purpose, PassGraph pass, const core::
   unit.pass = std::move(pass);
   LT_CHECK(graph::verify(unit.pass.graph).empty(), "a pass's graph must be sound");
   unit.kernels = run::Kernels::bind(unit.pass.graph, machine);
-  unit.costs = run::model_costs(unit.pass.graph, unit.kernels, machine);
+  unit.layers = layers_of(unit.pass.graph);
+  unit.model_costs = run::model_costs(unit.pass.graph, unit.kernels, machine);
+  unit.costs = unit.model_costs;
   state_.place(unit.pass.graph);
   units_.push_back(std::move(unit));
 }
@@ -74,18 +77,21 @@ void Configuration::start_planning(plan::Policy policy,
   policy_ = policy;
   tier_ = tier;
   places_ = state_.places(tier.has_value());
+  passes_.assign(units_.size(), 0);
+  if (accumulates()) passes_[*update_] = 1;
+  for (const Portion& portion : portions(batch_)) {
+    passes_[portion.unit] += static_cast<double>(portion.count);
+  }
 }
 
-plan::Planner& Configuration::planner(Unit& unit) {
-  if (!unit.planner) {
-    std::vector<plan::Homes> homes;
-    for (const StatePlaces& places : places_) {
-      homes.push_back(state_.homes(unit.pass.graph, places));
-    }
-    unit.planner = std::make_unique<plan::Planner>(unit.pass.graph, unit.costs, std::move(homes),
-                                                   policy_, tier_);
-  }
-  return *unit.planner;
+std::shared_ptr<Planners> Configuration::planners(plan::Policy policy) {
+  if (policy == policy_ && planners_) return planners_;
+  // SuperNeurons has its tensor cache for activations, and the state in memory.
+  const std::size_t places = policy == plan::Policy::kSuperNeurons ? 1 : places_.size();
+  auto made = std::make_shared<Planners>(
+      units_, passes_, state_, std::span<const StatePlaces>(places_).first(places), policy, tier_);
+  if (policy == policy_) planners_ = made;
+  return made;
 }
 
 const std::vector<Portion>& Configuration::portions(std::int64_t samples) const {
@@ -136,66 +142,47 @@ std::size_t Configuration::kernel_count() const {
 // Of one batch, from that of each unit's pass.
 template <class OfUnit>
 double Configuration::total(OfUnit of_unit) const {
-  double sum = accumulates() ? of_unit(*update_) : 0.0;
-  for (const Portion& portion : portions(batch_)) {
-    sum += static_cast<double>(portion.count) * of_unit(portion.unit);
-  }
+  double sum = 0;
+  for (std::size_t i = 0; i < units_.size(); ++i) sum += passes_[i] * of_unit(i);
   return sum;
 }
 
-Bytes Configuration::smallest_arena(std::size_t places) {
-  Bytes least;
-  for (Unit& unit : units_) least = std::max(least, planner(unit).smallest_arena(places));
-  return least;
-}
-
-Bytes Configuration::smallest_arena() {
-  Bytes least = smallest_arena(0);
-  for (std::size_t i = 1; i < places_.size(); ++i) least = std::min(least, smallest_arena(i));
-  return least;
-}
-
-std::optional<plan::Infeasible> Configuration::make_plans(Bytes arena,
-                                                          std::size_t places,
-                                                          std::vector<plan::Plan>& plans) {
-  for (Unit& unit : units_) {
-    std::variant<plan::Plan, plan::Infeasible> made = planner(unit).make(arena, places);
-    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) return *infeasible;
-    plans.push_back(std::get<plan::Plan>(std::move(made)));
-  }
-  return std::nullopt;
-}
+Bytes Configuration::smallest_arena() { return planners(policy_)->smallest_arena(); }
 
 std::optional<plan::Infeasible> Configuration::fit(Bytes arena) {
-  std::optional<plan::Infeasible> obstacle;
-  std::vector<plan::Plan> best;
-  double best_seconds = 0;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    std::vector<plan::Plan> plans;
-    std::optional<plan::Infeasible> infeasible = make_plans(arena, i, plans);
-    if (infeasible) {
-      infeasible->smallest_arena_bytes = smallest_arena(i);
-      if (!obstacle || infeasible->smallest_arena_bytes < obstacle->smallest_arena_bytes) {
-        obstacle = std::move(infeasible);
-      }
-      continue;
-    }
-    const double seconds = total([&](std::size_t unit) { return plans[unit].predicted_seconds; });
-    if (!best.empty() && seconds >= best_seconds) continue;
-    best = std::move(plans);
-    best_seconds = seconds;
-    chosen_ = i;
-  }
-  if (best.empty()) return obstacle;
+  std::variant<Fitted, plan::Infeasible> answer = planners(policy_)->fit(arena);
+  if (auto* const infeasible = std::get_if<plan::Infeasible>(&answer)) return *infeasible;
+  Fitted& fitted = std::get<Fitted>(answer);
+  chosen_ = fitted.places;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     Unit& unit = units_[i];
-    unit.plan = std::move(best[i]);
+    unit.plan = std::move(fitted.plans[i]);
     unit.homes = state_.homes(unit.pass.graph, places());
     const std::vector<std::string> violations = plan::check(
         unit.pass.graph, unit.costs, unit.homes.offsets, *unit.plan, unit.homes.file_offsets);
     LT_CHECK(violations.empty(), violations.empty() ? "" : violations.front().c_str());
   }
   return std::nullopt;
+}
+
+bool Configuration::use_costs(std::vector<plan::Costs> costs) {
+  LT_CHECK(costs.size() == units_.size(), "costs for every unit");
+  planners_.reset();
+  bool fastest = true;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    units_[i].costs = std::move(costs[i]);
+    units_[i].measured = true;
+    plan::Plan& plan = *units_[i].plan;
+    fastest = fastest && plan.recomputed == 0 && plan.transfers.empty();
+  }
+  if (!fastest) return false;
+  for (Unit& unit : units_) {
+    double seconds = 0;
+    for (const plan::Step& step : unit.plan->steps) seconds += unit.costs[step.node].seconds;
+    unit.plan->predicted_seconds = seconds;
+    unit.plan->lower_bound_seconds = seconds;  // every needed node once
+  }
+  return true;
 }
 
 std::vector<std::string> Configuration::adopt(
@@ -220,8 +207,8 @@ std::vector<std::string> Configuration::adopt(
     units_[i].plan = std::move(plans[i]);
     units_[i].costs = std::move(costs[i]);
     units_[i].homes = std::move(homes[i]);
-    units_[i].planner.reset();
   }
+  planners_.reset();
   places_ = {std::move(places)};
   chosen_ = 0;
   return {};

@@ -13,6 +13,7 @@
 #include "plan/planner.h"
 #include "run/kernels.h"
 #include "run/program.h"
+#include "train/fit/planners.h"
 #include "train/fit/state_layout.h"
 #include "train/prepare/pass_graph.h"
 
@@ -25,9 +26,11 @@ struct Unit {
   Purpose purpose = Purpose::kTrain;
   PassGraph pass;
   run::Kernels kernels;
-  plan::Costs costs;
-  plan::Homes homes;  // of its persistent values, as the plan has them; after fit()
-  std::unique_ptr<plan::Planner> planner;  // made when it is first asked
+  plan::Layers layers;      // what kinds of layer the baselines see
+  plan::Costs costs;        // that plans are made with
+  plan::Costs model_costs;  // the same in every process
+  bool measured = false;    // costs are not model_costs
+  plan::Homes homes;        // of its persistent values, as the plan has them; after fit()
   std::optional<plan::Plan> plan;
   std::optional<run::Program> program;
 };
@@ -80,6 +83,16 @@ class Configuration {
   std::vector<std::string> adopt(std::vector<plan::Plan> plans,
                                  const std::vector<core::IdVector<plan::NodeId, double>>& seconds,
                                  StatePlaces places);
+  // Plans with these costs, by unit, from now on; fit() comes next, unless the present plans are
+  // the fastest whatever the costs. Returns whether they are: then they stay, with new predictions.
+  bool use_costs(std::vector<plan::Costs> costs);
+  // How often each unit runs in a full batch.
+  [[nodiscard]] std::span<const double> passes() const { return passes_; }
+  // Where the state may lie: what Fitted::places counts.
+  [[nodiscard]] std::span<const StatePlaces> all_places() const { return places_; }
+  // Those of another policy; the own ones, which fit() asks, where it is the own policy. The
+  // configuration must outlive them and keep its costs.
+  std::shared_ptr<Planners> planners(plan::Policy policy);
   // Of one full batch; after fit().
   [[nodiscard]] double predicted_seconds() const;
   [[nodiscard]] double lower_bound_seconds() const;
@@ -94,12 +107,7 @@ class Configuration {
  private:
   void add_unit(Unit::Purpose purpose, PassGraph pass, const core::Machine& machine);
   void start_planning(plan::Policy policy, const std::optional<plan::SpillTier>& tier);
-  plan::Planner& planner(Unit& unit);
   [[nodiscard]] std::vector<Portion> cut(std::int64_t samples) const;
-  [[nodiscard]] Bytes smallest_arena(std::size_t places);
-  [[nodiscard]] std::optional<plan::Infeasible> make_plans(Bytes arena,
-                                                           std::size_t places,
-                                                           std::vector<plan::Plan>& plans);
   template <class OfUnit>
   [[nodiscard]] double total(OfUnit of_unit) const;
 
@@ -107,6 +115,8 @@ class Configuration {
   std::int64_t micro_batch_ = 0;
   plan::Policy policy_ = plan::Policy::kLowtide;
   std::optional<plan::SpillTier> tier_;
+  std::vector<double> passes_;
+  std::shared_ptr<Planners> planners_;  // made when they are first asked
   StateLayout state_;
   std::vector<StatePlaces> places_;  // to choose among
   std::size_t chosen_ = 0;

@@ -1,4 +1,4 @@
-#include "train/fit/saved_plan.h"
+#include "train/plans/saved_plan.h"
 
 #include <algorithm>
 #include <charconv>
@@ -198,6 +198,11 @@ PlanFile plan_file(const Recipe& recipe,
   }
   for (const Unit& unit : configuration.units()) file.programs.push_back(program_of(unit));
   return file;
+}
+
+Bytes report_bytes(const Configuration& configuration) {
+  constexpr Bytes kPerNode{1024};
+  return static_cast<std::int64_t>(configuration.node_count()) * kPerNode;
 }
 
 std::int64_t micro_batch_of(const PlanFile& file,

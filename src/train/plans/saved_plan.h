@@ -17,6 +17,9 @@ plan::PlanFile plan_file(const Recipe& recipe,
                          Bytes budget,
                          Bytes runtime);
 
+// Memory that plan_file() takes of a planned configuration, at most.
+Bytes report_bytes(const Configuration& configuration);
+
 // The size of the passes that the file's plans are for. Throws Error(kInvalidArgument) naming the
 // first option in which the run that they were made for differs from this one. `name` is the
 // file's.

@@ -1,0 +1,116 @@
+// `plan --sweep`, `--explain` and the baselines: policies side by side, and each of them trains the
+// same network.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "e2e/scene.h"
+
+namespace lowtide::e2e {
+namespace {
+
+const Words kPolicies = {"lowtide",    "keep",       "chen",         "no-bn",
+                         "residual-1", "residual-2", "superneurons", "dtr"};
+
+class Compared : public testing::Test {
+ protected:
+  Scene scene;
+  std::string model = scene.zoo({"wrn", "--depth", "16", "--width", "1", "--size", "24"});
+  std::string data = scene.images({.samples = 32, .channels = 3, .size = 24, .classes = 10});
+  Words run = {model, "--data", data, "--batch", "32", "--costs", "model"};
+};
+
+TEST_F(Compared, EveryPolicyTrainsToTheSameBytesWithinItsSmallestBudget) {
+  const Words options = {"--steps", "2", "--momentum", "0.9"};
+  const Trained kept = train(scene, run + options + Words{"--policy", "keep"}, "keep.onnx");
+  const Json sweep = plan(run + Words{"--momentum", "0.9", "--sweep"}).at("sweep").at("curves");
+  for (const Json& curve : sweep) {
+    const auto policy = curve.at("policy").get<std::string>();
+    const auto smallest = curve.at("smallest_feasible_bytes").get<std::int64_t>();
+    const Words budget = {"--policy", policy, "--budget", std::to_string(smallest)};
+    const Trained trained = train(scene, run + options + budget, policy + ".onnx");
+    EXPECT_EQ(trained.bytes, kept.bytes) << policy;
+    EXPECT_LE(trained.result.at("peak_rss_bytes").get<std::int64_t>(), smallest) << policy;
+    EXPECT_EQ(trained.result.at("plan").at("policy"), policy);
+    if (policy != "keep") {
+      EXPECT_GT(trained.result.at("plan").at("recomputed").get<int>(), 0) << policy;
+    }
+  }
+}
+
+TEST_F(Compared, TheSweepIsWhatPlanSaysAtEachBudget) {
+  const Json planned = plan(run + Words{"--sweep"});
+  const Json& sweep = planned.at("sweep");
+  ASSERT_EQ(sweep.at("curves").size(), kPolicies.size());
+  for (std::size_t i = 0; i < kPolicies.size(); ++i) {
+    const Json& curve = sweep.at("curves")[i];
+    EXPECT_EQ(curve.at("policy"), kPolicies[i]);
+    const Json& points = curve.at("points");
+    ASSERT_FALSE(points.empty()) << kPolicies[i];
+    EXPECT_EQ(points.front().at("budget_bytes"), curve.at("smallest_feasible_bytes"));
+    for (const std::size_t at : {std::size_t{0}, points.size() / 2}) {
+      const Json& point = points[at];
+      const Json alone =
+          plan(run + Words{"--policy", kPolicies[i], "--budget", point.at("budget_bytes").dump()});
+      EXPECT_EQ(alone.at("arena_bytes"), point.at("arena_bytes"));
+      EXPECT_EQ(alone.at("predicted_seconds"), point.at("predicted_seconds"));
+      EXPECT_EQ(alone.at("recomputed"), point.at("recomputed"));
+    }
+    double before = 1e9;
+    for (const Json& point : points) {
+      EXPECT_LE(point.at("predicted_seconds").get<double>(), before);
+      EXPECT_LE(point.at("recomputed_seconds").get<double>(),
+                point.at("predicted_seconds").get<double>());
+      EXPECT_LE(point.at("share_of_keep").get<double>(), 1.0);
+      before = point.at("predicted_seconds").get<double>();
+    }
+  }
+  const Outcome text = lowtide(Words{"plan"} + run + Words{"--sweep"});
+  for (const std::string& policy : kPolicies) {
+    EXPECT_NE(text.out.find(policy), std::string::npos) << text.out;
+  }
+}
+
+TEST_F(Compared, ExplainsNodesAndTensors) {
+  const std::int64_t smallest = smallest_budget(run);
+  const Words tight = run + Words{"--budget", std::to_string(smallest)};
+  const Outcome outcome = lowtide(Words{"plan"} + tight + Words{"--explain", "conv1.weight"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* const part : {"tensor 'conv1.weight'", "float32", "parameter", "--spill"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  const Json json = plan(tight + Words{"--explain", "group1.0.conv2"});
+  EXPECT_NE(json.at("explanations").at("group1.0.conv2").get<std::string>().find("Conv"),
+            std::string::npos);
+  expect_refused(scene, Words{"plan"} + run + Words{"--explain", "no such thing"},
+                 {"no node or tensor of the plan is named 'no such thing'"});
+}
+
+TEST_F(Compared, TheReportIsOnePageWithoutTheNetwork) {
+  support::Folder spill;
+  const std::string page = scene / "plan.html";
+  const Words options = {"--budget", std::to_string(smallest_budget(run)), "--report", page};
+  ASSERT_EQ(lowtide(Words{"plan"} + run + options).exit_code, 0);
+  const std::string plan_page = support::read_file(page);
+  ASSERT_EQ(lowtide(Words{"train"} + run + options + Words{"--steps", "3"}).exit_code, 0);
+  const std::string train_page = support::read_file(page);
+  for (const std::string& html : {plan_page, train_page}) {
+    EXPECT_EQ(html.rfind("<!doctype html>", 0), 0U);
+    EXPECT_EQ(html.find("@DATA@"), std::string::npos);
+    for (const char* const outside : {"http://", "https://", "src=", "<link", "@import", "url("}) {
+      const std::size_t at = html.find(outside);
+      // The one address is the name of a vocabulary, which is not fetched.
+      EXPECT_TRUE(at == std::string::npos || html.compare(at, 25, "http://www.w3.org/2000/sv") == 0)
+          << outside << " at " << at;
+    }
+    const std::string open = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t begin = html.find(open) + open.size();
+    const Json shown = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+    EXPECT_EQ(shown.at("plan").at("format"), "lowtide plan");
+    EXPECT_EQ(shown.at("sweep").at("curves").size(), kPolicies.size());
+    EXPECT_EQ(shown.at("tensors").size(), 10U);
+    EXPECT_EQ(shown.at("log").is_null(), html == plan_page);
+  }
+}
+
+}  // namespace
+}  // namespace lowtide::e2e
