@@ -106,7 +106,7 @@ namespace {
 class Segments {
  public:
   Segments(const Problem& problem, const Dropped& dropped)
-      : problem_(problem), dropped_(dropped), segment_(problem.tasks.size(), kNone) {
+      : problem_(problem), segment_(problem.tasks.size(), kNone) {
     for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
       const Variant& variant = problem.tasks[TaskId(i)].variants.front();
       std::int64_t bytes = 0;
@@ -144,7 +144,6 @@ class Segments {
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   const Problem& problem_;
-  const Dropped& dropped_;
   core::IdVector<TaskId, std::size_t> segment_;
   std::vector<std::int64_t> bytes_;
   std::vector<std::vector<TaskId>> tasks_;

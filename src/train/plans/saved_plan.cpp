@@ -69,14 +69,14 @@ std::vector<std::pair<std::string, std::string>> options_of(const Recipe& recipe
 void check_options(const PlanFile& file,
                    const std::string& name,
                    const std::vector<std::pair<std::string, std::string>>& options) {
-  for (const auto& [option, value] : options) {
+  for (const auto& mine : options) {
     const auto found = std::find_if(file.settings.begin(), file.settings.end(),
-                                    [&](const auto& entry) { return entry.first == option; });
+                                    [&](const auto& entry) { return entry.first == mine.first; });
     const std::string theirs = found == file.settings.end() ? "nothing" : found->second;
-    if (theirs == value) continue;
+    if (theirs == mine.second) continue;
     throw fail(ErrorCode::kInvalidArgument,
-               "{}: is a plan for another run: --{} was {} there and is {} here", name, option,
-               theirs, value);
+               "{}: is a plan for another run: --{} was {} there and is {} here", name, mine.first,
+               theirs, mine.second);
   }
 }
 
