@@ -17,6 +17,9 @@ void add_plan(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+void add_man(CLI::App& app, Action& action, const std::string& version);
 
 // Prints to standard output, or to standard error where `--json` keeps that free for one object.
 void say(bool json, const std::string& text);

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "lowtide/infer.h"
@@ -36,11 +37,14 @@ void add_eval(CLI::App& app, Action& action) {
       finish(options->loss, options->settings.loss);
       const EvalReport report = evaluate_model(options->settings);
       if (options->json) {
-        fmt::print("{}\n", nlohmann::json{{"loss", report.loss},
-                                          {"metrics", report.metrics},
-                                          {"samples", report.samples}}
-                               .dump(2));
+        nlohmann::json json = {
+            {"loss", report.loss}, {"metrics", report.metrics}, {"samples", report.samples}};
+        if (!report.classes.empty()) json["classes"] = report.classes;
+        fmt::print("{}\n", json.dump(2));
         return 0;
+      }
+      if (!report.classes.empty()) {
+        say(false, fmt::format("classes {}", fmt::join(report.classes, ", ")));
       }
       std::string text = fmt::format("loss {:.6f}", report.loss);
       for (const auto& [name, value] : report.metrics)

@@ -1,15 +1,16 @@
 // lowtide: trains real neural networks inside a number of bytes that the user names.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lowtide/error.h"
 
 #include "cli/commands.h"
-
-#ifndef LOWTIDE_VERSION
-#define LOWTIDE_VERSION "0.1.0"
-#endif
+#include "cli/config/config.h"
 
 namespace {
 
@@ -28,10 +29,23 @@ int run(int argc, char** argv) {
   lowtide::cli::add_train(app, action);
   lowtide::cli::add_eval(app, action);
   lowtide::cli::add_run(app, action);
+  lowtide::cli::add_doctor(app, action);
+  lowtide::cli::add_config(app);
+  lowtide::cli::add_completion(app, action);
+  lowtide::cli::add_man(app, action, LOWTIDE_VERSION);
+  const lowtide::cli::Recorder recorder(app);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words =
+        lowtide::cli::with_config(app, {argv + std::min(argc, 1), argv + argc});
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  const CLI::App& command = *app.get_subcommands().front();
+  if (lowtide::cli::prints_config(command)) {
+    std::printf("%s\n", recorder.toml(command).c_str());
+    return 0;
   }
   return action();
 }

@@ -109,40 +109,31 @@ void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-CLI::Option* add_data(CLI::App& command, DataSettings& data) {
-  CLI::Option_group* const group = command.add_option_group("Data");
-  CLI::Option* const source =
-      group
-          ->add_option("--data", data.source,
-                       "An .npz with the model's inputs and the labels, or a folder of IDX files")
-          ->type_name("SRC");
-  group->add_option("--label", data.label, "The array that holds the targets")
-      ->capture_default_str()
-      ->type_name("NAME");
-  group->add_option("--batch", data.batch, "Samples per step")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  group->add_flag("--normalize,!--no-normalize", data.normalize,
-                  "Subtract the mean and divide by the deviation per channel; by default only for "
-                  "images of bytes");
-  group->add_option("--temp", data.temp_directory, "Where compressed data is unpacked")
-      ->type_name("DIR");
-  return source;
-}
-
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
   CLI::Option_group* const group = command.add_option_group("Loss");
   const std::map<std::string, LossKind> kinds = {
       {"auto", LossKind::kAuto},
       {"cross-entropy", LossKind::kCrossEntropy},
       {"mse", LossKind::kMeanSquaredError},
+      {"l1", LossKind::kMeanAbsoluteError},
+      {"huber", LossKind::kHuber},
+      {"bce", LossKind::kProbabilityBinaryCrossEntropy},
       {"bce-with-logits", LossKind::kBinaryCrossEntropy}};
   group
       ->add_option("--loss", loss.kind,
                    "auto: cross-entropy for integer labels, mse for float ones")
       ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("auto|cross-entropy|mse|bce-with-logits");
+      ->type_name("auto|cross-entropy|mse|l1|huber|bce|bce-with-logits");
+  group
+      ->add_option("--huber-delta", loss.huber_delta,
+                   "The error from which huber grows with its magnitude, not its square")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+  group->add_option("--pos-weight", loss.positive_weight, "Weight of targets of 1 in bce")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
   group->add_option("--ignore-index", loss.ignore_index, "A label that counts for nothing")
       ->type_name("N");
   group
@@ -193,10 +184,11 @@ void add_schedule(CLI::App& command, Schedule& schedule) {
   const std::map<std::string, ScheduleKind> kinds = {{"constant", ScheduleKind::kConstant},
                                                      {"cosine", ScheduleKind::kCosine},
                                                      {"linear", ScheduleKind::kLinear},
-                                                     {"step", ScheduleKind::kStep}};
+                                                     {"step", ScheduleKind::kStep},
+                                                     {"one-cycle", ScheduleKind::kOneCycle}};
   group->add_option("--schedule", schedule.kind, "How the learning rate moves")
       ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("constant|cosine|linear|step");
+      ->type_name("constant|cosine|linear|step|one-cycle");
   group->add_option("--warmup", schedule.warmup, "Steps of linear rise at the start")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
@@ -209,6 +201,20 @@ void add_schedule(CLI::App& command, Schedule& schedule) {
       ->type_name("N");
   group->add_option("--gamma", schedule.gamma, "Factor of each drop")
       ->capture_default_str()
+      ->type_name("X");
+  group->add_option("--pct-start", schedule.pct_start, "The share of one-cycle that rises to --lr")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
+  group->add_option("--div-factor", schedule.div_factor, "One-cycle begins at --lr divided by this")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+  group
+      ->add_option("--final-div-factor", schedule.final_div_factor,
+                   "And ends at its beginning divided by this")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
       ->type_name("X");
 }
 

@@ -22,6 +22,7 @@ struct RawLoss {
 void add_model(CLI::App& command, ModelSettings& model, RawModel& raw);
 // Returns the option of the source, so that commands which need it can say so.
 CLI::Option* add_data(CLI::App& command, DataSettings& data);
+void add_images(CLI::App& command, ImageSettings& image);
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw);
 void add_optimizer(CLI::App& command, OptimizerSettings& optimizer);
 void add_schedule(CLI::App& command, Schedule& schedule);

@@ -8,7 +8,7 @@ import sys
 
 HEADER, SOURCE, KERNEL, TEST = 200, 400, 600, 500
 FUNCTION, KERNEL_FUNCTION = 60, 120
-FOLDER_FILES, ROOT_CMAKE, PUBLIC_HEADERS = 15, 120, 12
+FOLDER_FILES, ROOT_CMAKE, PUBLIC_HEADERS = 15, 120, 14
 SCANNED = ("include", "src", "cli", "examples", "bench", "tests")
 SUFFIXES = {".h", ".cpp"}
 

@@ -14,8 +14,11 @@ namespace lowtide {
 
 struct EvalReport {
   double loss = 0;
-  std::map<std::string, double> metrics;  // "accuracy" for class labels
+  // "accuracy" for class labels, "top_5_accuracy" with more than five classes (of token networks
+  // only small ones), "perplexity" for token networks, "mae" for mse, l1 and huber.
+  std::map<std::string, double> metrics;
   std::int64_t samples = 0;
+  std::vector<std::string> classes;  // what labels 0, 1, ... are called, where that is known
   Bytes budget;
   double seconds = 0;
 };

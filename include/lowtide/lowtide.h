@@ -4,6 +4,7 @@
 #include "lowtide/bytes.h"
 #include "lowtide/error.h"
 #include "lowtide/infer.h"
+#include "lowtide/machine.h"
 #include "lowtide/model.h"
 #include "lowtide/npy.h"
 #include "lowtide/optimizer.h"

@@ -29,19 +29,26 @@ struct OptimizerSettings {
   std::optional<double> clip_norm;
 };
 
-enum class ScheduleKind { kConstant, kCosine, kLinear, kStep };
+enum class ScheduleKind { kConstant, kCosine, kLinear, kStep, kOneCycle };
 
 // The rate of step t, counted from 0: lr (t + 1) / warmup while t < warmup; then, with
 // d = (t - warmup) / (total_steps - warmup):
 //   linear  min_lr + (lr - min_lr) (1 - d)
 //   cosine  min_lr + (lr - min_lr) (1 + cos(pi d)) / 2
 //   step    lr gamma^floor((t - warmup) / step_size)
+// and, with n = total_steps - warmup and s = t - warmup, as PyTorch's OneCycleLR with cosines
+// (which does not move the momentum here)
+//   one-cycle  from lr / div_factor at s = 0 by half a cosine to lr at s = pct_start n - 1, and by
+//              another to lr / (div_factor final_div_factor) at s = n - 1
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kConstant;
   std::int64_t warmup = 0;  // steps
   double min_lr = 0;
   std::int64_t step_size = 1000;
   double gamma = 0.1;
+  double pct_start = 0.3;  // in [0, 1]
+  double div_factor = 25;
+  double final_div_factor = 1e4;
   std::int64_t total_steps = 0;
 };
 

@@ -20,14 +20,39 @@ struct ModelSettings {
   std::string output = {};  // the output that the loss reads; empty: the first
 };
 
+// How the files of an image folder become samples, and what training sees of them.
+struct ImageSettings {
+  std::vector<std::int64_t> size =
+      {};                   // pixels: both sides, or height and width; empty: the model's
+  bool crop = false;        // train on a random part, 3:4 to 4:3, scaled to that size
+  double crop_area = 0.08;  // of that part, at least, as a share of the image; in (0, 1]
+  bool flip = false;        // mirror every second image, at random, while training
+  bool skip_bad = false;    // leave out files that cannot be decoded; else they are errors
+};
+
+enum class TokenType { kUint16, kUint32 };
+
 struct DataSettings {
-  // An .npz, or a folder of IDX files. Planning works without: then the model's inputs tell.
+  // An .npz, a folder of IDX files, a folder of class folders of images, a .csv, or a .bin of
+  // tokens whose labels are the tokens that follow. Planning works without: then the model's inputs
+  // tell.
   std::filesystem::path source;
-  std::string label = "label";    // the array that holds the targets
+  // What to validate with: another source (of an IDX folder: its test part), or a share in (0, 1)
+  // of `source`, which is then not trained on. Not both. `eval` takes it in place of `source`.
+  std::filesystem::path validation = {};
+  std::optional<double> validation_split = std::nullopt;
+  std::uint64_t split_seed = 0;   // which samples that share is
+  std::string label = "label";    // the array, or column, that holds the targets
   std::int64_t batch = 32;        // samples per optimizer step
   bool shuffle = true;            // a new order each epoch, fixed by the seed
   bool drop_last = false;         // leave out a short last batch
   std::optional<bool> normalize;  // (x - mean) / deviation per channel; default: uint8 images only
+  // What to normalise by: one value, or one for each channel; of images in [0, 1]. Empty: what the
+  // model remembers, else the training data's own.
+  std::vector<float> mean = {};
+  std::vector<float> deviation = {};
+  ImageSettings image = {};
+  TokenType token_type = TokenType::kUint16;  // of a file of tokens
   std::filesystem::path temp_directory = {};  // where compressed data is unpacked; default /var/tmp
 };
 
@@ -35,7 +60,10 @@ enum class LossKind {
   kAuto,  // cross-entropy for integer targets, mean squared error for float ones
   kCrossEntropy,
   kMeanSquaredError,
-  kBinaryCrossEntropy,  // with logits
+  kMeanAbsoluteError,
+  kHuber,
+  kBinaryCrossEntropy,            // of logits
+  kProbabilityBinaryCrossEntropy  // of what a sigmoid makes of them; the loss reads its input
 };
 
 struct LossSettings {
@@ -43,6 +71,8 @@ struct LossSettings {
   std::optional<std::int64_t> ignore_index;  // a label that takes no part
   double label_smoothing = 0;                // in [0, 1)
   std::vector<float> class_weights = {};     // one per class, or empty
+  double huber_delta = 1;                    // where the error's square becomes its magnitude
+  double positive_weight = 1;                // of targets of 1 in binary cross-entropy
 };
 
 // What is trained: see `inspect`, which gives the reason for each tensor.
@@ -100,7 +130,7 @@ struct TrainSettings {
   RunningStatistics running_statistics = RunningStatistics::kPyTorch;
   std::optional<std::int64_t> epochs;  // default 1; not together with steps
   std::optional<std::int64_t> steps;   // optimizer updates
-  std::uint64_t seed = 0;              // of shuffling and dropout
+  std::uint64_t seed = 0;              // of shuffling, augmentation and dropout
   bool report = false;                 // keep what a report shows: PlanReport's sweep and tensors
   bool trace = false;                  // keep the times of the fastest step's nodes
 };

@@ -1,6 +1,7 @@
 #include "core/cgroup.h"
 
-#include <algorithm>
+#include <sched.h>
+
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -18,30 +19,29 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-template <class T>
-void keep_least(std::optional<T>& least, T candidate) {
-  least = least ? std::min(*least, candidate) : candidate;
+void read_quota(double quota, double period, const fs::path& file, CgroupLimits& limits) {
+  if (quota <= 0 || period <= 0 || (limits.cpus && *limits.cpus <= quota / period)) return;
+  limits.cpus = quota / period;
+  limits.cpus_from = file;
 }
 
-void read_quota(double quota, double period, CgroupLimits& limits) {
-  if (quota > 0 && period > 0) keep_least(limits.cpus, quota / period);
-}
-
-void read_bytes(const std::string& line, CgroupLimits& limits) {
+void read_bytes(const fs::path& file, CgroupLimits& limits) {
   std::int64_t bytes = 0;
+  std::istringstream line(first_line(file));
   // Unlimited is "max" in v2 and a number near 2^63 in v1.
-  if (std::istringstream(line) >> bytes && bytes > 0 && bytes < (std::int64_t{1} << 60)) {
-    keep_least(limits.memory, Bytes(bytes));
-  }
+  if (!(line >> bytes) || bytes <= 0 || bytes >= (std::int64_t{1} << 60)) return;
+  if (limits.memory && limits.memory->count() <= bytes) return;
+  limits.memory = Bytes(bytes);
+  limits.memory_from = file;
 }
 
 void read_v2(const fs::path& group, CgroupLimits& limits) {
   double quota = 0;
   double period = 0;
   if (std::istringstream(first_line(group / "cpu.max")) >> quota >> period) {
-    read_quota(quota, period, limits);
+    read_quota(quota, period, group / "cpu.max", limits);
   }
-  read_bytes(first_line(group / "memory.max"), limits);
+  read_bytes(group / "memory.max", limits);
 }
 
 void read_v1_cpu(const fs::path& group, CgroupLimits& limits) {
@@ -49,7 +49,7 @@ void read_v1_cpu(const fs::path& group, CgroupLimits& limits) {
   double period = 0;
   if (std::istringstream(first_line(group / "cpu.cfs_quota_us")) >> quota &&
       std::istringstream(first_line(group / "cpu.cfs_period_us")) >> period) {
-    read_quota(quota, period, limits);
+    read_quota(quota, period, group / "cpu.cfs_quota_us", limits);
   }
 }
 
@@ -87,12 +87,17 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
       }
     }
     if (controllers.find(",memory,") != std::string::npos) {
-      walk_up(mount / "memory", path, [&](const fs::path& group) {
-        read_bytes(first_line(group / "memory.limit_in_bytes"), limits);
-      });
+      walk_up(mount / "memory", path,
+              [&](const fs::path& group) { read_bytes(group / "memory.limit_in_bytes", limits); });
     }
   }
   return limits;
+}
+
+int affinity_cpus() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  return sched_getaffinity(0, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : 1;
 }
 
 }  // namespace lowtide::core

@@ -1,4 +1,4 @@
-// Limits that control groups (v1, v2, nested) put on this process.
+// Limits that control groups (v1, v2, nested) and its affinity put on this process.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,15 @@ namespace lowtide::core {
 // `root` stands for "/" so that tests can lay out a fake tree of proc/self/cgroup and
 // sys/fs/cgroup.
 struct CgroupLimits {
-  std::optional<double> cpus;   // quota / period
-  std::optional<Bytes> memory;  // memory.max or memory.limit_in_bytes
+  std::optional<double> cpus;         // quota / period
+  std::optional<Bytes> memory;        // memory.max or memory.limit_in_bytes
+  std::filesystem::path cpus_from;    // the file that says so
+  std::filesystem::path memory_from;  // likewise
 };
 
 CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
+
+// CPUs in the affinity mask.
+int affinity_cpus();
 
 }  // namespace lowtide::core

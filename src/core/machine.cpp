@@ -1,7 +1,5 @@
 #include "core/machine.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -29,9 +27,7 @@ Isa parse_isa(std::string_view text) {
 }
 
 int usable_cpus() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  int cpus = sched_getaffinity(0, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : 1;
+  int cpus = affinity_cpus();
   if (const auto quota = read_cgroup_limits().cpus) {
     cpus = std::min(cpus, static_cast<int>(std::ceil(*quota)));
   }

@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "core/dtype.h"
 #include "core/text.h"
+#include "data/readers.h"
 
 namespace lowtide::data {
 namespace {
@@ -40,6 +41,7 @@ struct Rows {
 
 Rows rows_of(const Field& field) {
   const auto elements = static_cast<std::size_t>(field.sample_shape.elements());
+  if (field.columns) return {elements, 1};
   const std::size_t channels =
       field.sample_shape.rank() >= 2 ? static_cast<std::size_t>(field.sample_shape[0]) : 1;
   return {channels, channels == 0 ? 0 : elements / channels};
@@ -113,21 +115,43 @@ void to_integer(const Field& field, std::span<const std::byte> raw, std::span<Ou
   });
 }
 
-// Calls f(raw, index of its first sample) on the whole set, some samples at a time.
+// What statistics are taken of, and by how many threads.
+struct Census {
+  const Dataset& dataset;
+  std::size_t field;
+  int threads;
+
+  [[nodiscard]] const Field& what() const { return dataset.fields()[field]; }
+};
+
+// Calls f(raw, numbers of its samples) on the samples that count, some at a time.
 template <class F>
-void stream(const Dataset& dataset, std::size_t field, F&& f) {
-  const Bytes sample = std::max(dataset.fields()[field].sample_bytes(), Bytes(1));
-  const std::int64_t most =
-      std::clamp<std::int64_t>(kChunk.count() / sample.count(), 1, dataset.samples());
+void stream(const Census& census, F&& f) {
+  const Dataset& dataset = census.dataset;
+  const bool made = dataset.held_while_reading() > Bytes();
+  const std::int64_t total = made ? std::min(dataset.samples(), kMostMade) : dataset.samples();
+  const auto width = static_cast<std::size_t>(census.what().sample_bytes().count());
+  const std::int64_t most = std::clamp<std::int64_t>(
+      kChunk.count() / std::max<std::int64_t>(static_cast<std::int64_t>(width), 1), 1, total);
   std::vector<std::int64_t> samples(static_cast<std::size_t>(most));
-  std::vector<std::byte> raw(
-      samples.size() * static_cast<std::size_t>(dataset.fields()[field].sample_bytes().count()));
-  for (std::int64_t first = 0; first < dataset.samples(); first += most) {
-    const auto count = static_cast<std::size_t>(std::min(most, dataset.samples() - first));
-    std::iota(samples.begin(), samples.end(), first);
-    const std::span<std::byte> chunk(raw.data(), raw.size() / samples.size() * count);
-    dataset.read(field, std::span(samples).first(count), chunk);
-    f(std::span<const std::byte>(chunk), first);
+  std::vector<std::byte> raw(samples.size() * width);
+  Readers readers(made ? census.threads - 1 : 0);
+  for (std::int64_t first = 0; first < total; first += most) {
+    const std::span<std::int64_t> some =
+        std::span(samples).first(static_cast<std::size_t>(std::min(most, total - first)));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const std::int64_t place = first + static_cast<std::int64_t>(i);
+      some[i] = made ? place * dataset.samples() / total : place;
+    }
+    const std::span<std::byte> chunk = std::span(raw).first(some.size() * width);
+    if (made) {
+      readers.for_each(some.size(), [&](std::size_t i) {
+        dataset.read(census.field, some.subspan(i, 1), chunk.subspan(i * width, width));
+      });
+    } else {
+      dataset.read(census.field, some, chunk);
+    }
+    f(std::span<const std::byte>(chunk), std::span<const std::int64_t>(some));
   }
 }
 
@@ -154,9 +178,9 @@ Moments moments_of(const std::array<std::int64_t, kByteValues>& histogram) {
   return {mean / 255.0, std::sqrt(squares / static_cast<double>(count)) / 255.0};
 }
 
-std::vector<Moments> moments_of_bytes(const Dataset& dataset, std::size_t field, const Rows& rows) {
+std::vector<Moments> moments_of_bytes(const Census& census, const Rows& rows) {
   std::vector<std::array<std::int64_t, kByteValues>> histograms(rows.channels);
-  stream(dataset, field, [&](std::span<const std::byte> raw, std::int64_t) {
+  stream(census, [&](std::span<const std::byte> raw, std::span<const std::int64_t>) {
     for_each_row(rows, raw.size(), [&](std::size_t channel, std::size_t first) {
       for (const std::byte value : raw.subspan(first, rows.inner)) {
         ++histograms[channel][std::to_integer<std::size_t>(value)];
@@ -189,19 +213,15 @@ struct Sums {
 };
 
 template <class T>
-std::vector<Moments> moments_of_values(const Dataset& dataset,
-                                       std::size_t field,
-                                       const Rows& rows) {
+std::vector<Moments> moments_of_values(const Census& census, const Rows& rows) {
   std::vector<Sums> sums(rows.channels);
-  stream(dataset, field, [&](std::span<const std::byte> raw, std::int64_t sample) {
+  stream(census, [&](std::span<const std::byte> raw, std::span<const std::int64_t> samples) {
     for_each_row(rows, raw.size() / sizeof(T), [&](std::size_t channel, std::size_t first) {
       for (std::size_t i = first; i < first + rows.inner; ++i) {
         const auto value = static_cast<double>(element<T>(raw, i));
         if (!std::isfinite(value)) {
           throw core::fail(ErrorCode::kNumeric, "array '{}', sample {}: {} is not finite",
-                           dataset.fields()[field].name,
-                           sample + static_cast<std::int64_t>(i / (rows.channels * rows.inner)),
-                           value);
+                           census.what().name, samples[i / (rows.channels * rows.inner)], value);
         }
         sums[channel].add(value);
       }
@@ -280,15 +300,16 @@ void check_normalization(const Field& field, const Normalization& normalization)
   }
 }
 
-Normalization compute_normalization(const Dataset& dataset, std::size_t field) {
-  const DType dtype = dataset.fields()[field].dtype;
-  const Rows rows = rows_of(dataset.fields()[field]);
+Normalization compute_normalization(const Dataset& dataset, std::size_t field, int threads) {
+  const Census census{dataset, field, threads};
+  const DType dtype = census.what().dtype;
+  const Rows rows = rows_of(census.what());
   std::vector<Moments> moments;
   if (dtype == DType::kUint8) {
-    moments = moments_of_bytes(dataset, field, rows);
+    moments = moments_of_bytes(census, rows);
   } else {
     moments = core::visit(dtype, [&](auto tag) {
-      return moments_of_values<typename decltype(tag)::type>(dataset, field, rows);
+      return moments_of_values<typename decltype(tag)::type>(census, rows);
     });
   }
   Normalization result;

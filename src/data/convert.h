@@ -14,8 +14,8 @@
 namespace lowtide::data {
 
 // (x - mean) / deviation, one pair for each channel (the first axis of a sample of rank 2 or more;
-// any other sample is one channel). uint8 values are first divided by 255. One pair may serve every
-// channel.
+// any other sample is one channel, or has one for each of its columns). uint8 values are first
+// divided by 255. One pair may serve every channel.
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -29,8 +29,11 @@ struct Normalization {
 
 // Mean and deviation (of the whole set: divided by n) of each channel, in one pass. uint8 samples
 // are counted by value, so their result does not depend on the order of the sum. A channel that
-// never changes gets deviation 1. Throws Error(kNumeric) for values that are not finite.
-Normalization compute_normalization(const Dataset& dataset, std::size_t field);
+// never changes gets deviation 1. Of samples that are made rather than copied (held_while_reading)
+// at most kMostMade are taken, evenly spaced, on that many threads. Throws Error(kNumeric) for
+// values that are not finite.
+Normalization compute_normalization(const Dataset& dataset, std::size_t field, int threads = 1);
+constexpr std::int64_t kMostMade = 4096;
 
 // Throws Error(kInvalidArgument) when there is neither one pair nor one for each channel of
 // `field`, or a deviation is not positive.

@@ -9,6 +9,10 @@
 #include "data/format/npy.h"
 #include "data/format/stored_array.h"
 #include "data/format/zip.h"
+#include "data/source/csv.h"
+#include "data/source/image_folder.h"
+#include "data/source/token_file.h"
+#include "data/split.h"
 
 namespace lowtide::data {
 namespace {
@@ -165,10 +169,23 @@ std::size_t Dataset::index(std::string_view field) const {
                    listed(names));
 }
 
-std::unique_ptr<Dataset> open(const fs::path& source, const OpenOptions& options) {
+std::shared_ptr<const Dataset> open(const fs::path& source, const OpenOptions& options) {
   std::error_code ignored;
-  if (fs::is_directory(source, ignored)) return open_idx_folder(source, options);
+  if (fs::is_directory(source, ignored)) {
+    if (is_image_folder(source)) return ImageFolder::open(source, options);
+    return open_idx_folder(source, options);
+  }
+  if (source.extension() == ".csv") return open_csv(source, options);
+  if (source.extension() == ".bin") return TokenFile::open(source, options);
   return open_npz(source, options);
+}
+
+Parts open_parts(const fs::path& source,
+                 const OpenOptions& options,
+                 double share,
+                 std::uint64_t seed) {
+  if (source.extension() == ".bin") return TokenFile::open_parts(source, options, share);
+  return split(open(source, options), share, seed);
 }
 
 }  // namespace lowtide::data

@@ -16,6 +16,7 @@
 
 #include "core/dtype.h"
 #include "core/shape.h"
+#include "data/image/augmentation.h"
 
 namespace lowtide::data {
 
@@ -24,6 +25,7 @@ struct Field {
   std::string name;
   core::DType dtype = core::DType::kFloat32;
   core::Shape sample_shape;
+  bool columns = false;  // a sample's elements are unlike quantities: each is a channel of its own
 
   [[nodiscard]] Bytes sample_bytes() const {
     return sample_shape.elements() * core::element_bytes(dtype);
@@ -53,9 +55,31 @@ class Dataset {
                     std::span<const std::int64_t> samples,
                     std::span<std::byte> out) const = 0;
 
+  // The same with the random choices of an epoch, from a dataset that makes some. They depend on
+  // its seed, the epoch and the sample, never on what is read beside it, before it or by whom.
+  virtual void read_in_epoch(std::size_t field,
+                             std::span<const std::int64_t> samples,
+                             [[maybe_unused]] std::int64_t epoch,
+                             std::span<std::byte> out) const {
+    read(field, samples, out);
+  }
+
+  // What it holds on the heap as long as it lives, and what one call of read() does while it runs.
+  // Where the latter is not nothing, samples are made rather than copied: several threads pay.
+  [[nodiscard]] virtual Bytes held() const { return {}; }
+  [[nodiscard]] virtual Bytes held_while_reading() const { return {}; }
+
+  // What integer labels stand for, label 0 first; empty where the data does not say.
+  [[nodiscard]] std::span<const std::string> class_names() const { return class_names_; }
+  // What a user should know of how the data was taken.
+  [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
+
  protected:
   Dataset(std::string name, std::int64_t samples, std::vector<Field> fields)
       : name_(std::move(name)), samples_(samples), fields_(std::move(fields)) {}
+
+  std::vector<std::string> class_names_;
+  std::vector<std::string> notes_;
 
  private:
   std::string name_;
@@ -65,16 +89,50 @@ class Dataset {
 
 enum class Split { kTrain, kTest };
 
+// How images in files become samples of one size.
+struct ImageOptions {
+  int channels = 3;  // 1 or 3
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  Augmentation augmentation = {};  // in epochs
+  bool skip_bad = false;           // leave out files that cannot be decoded
+};
+
+// How a file of tokens becomes samples.
+struct TokenOptions {
+  core::DType dtype = core::DType::kUint16;  // or kUint32
+  std::int64_t sequence = 0;                 // tokens of a sample
+};
+
 struct OpenOptions {
   Split split = Split::kTrain;           // which files of an IDX folder; an .npz has no splits
   std::string label = "label";           // what an IDX folder's labels are called
   std::vector<std::string> fields;       // the arrays of an .npz to open; empty: all
   std::filesystem::path temp_directory;  // for unpacking; empty: /var/tmp, then /tmp
+  std::uint64_t seed = 0;                // of random choices in epochs
+  // Names that labels stand for, in order, where they are settled already: any other is refused.
+  std::vector<std::string> class_names = {};
+  ImageOptions image = {};
+  TokenOptions tokens = {};
 };
 
 // Opens an .npz (its arrays by name) or a folder of IDX files of the MNIST family, gzipped or not:
 // images as "image", {1, H, W} and uint8, and labels. Compressed contents are unpacked once into a
-// temporary file. Throws Error naming the source, and what it holds when something is missing.
-std::unique_ptr<Dataset> open(const std::filesystem::path& source, const OpenOptions& options = {});
+// temporary file. Or a folder of class folders of images (source/image_folder.h), a .csv
+// (source/csv.h), or a .bin of tokens (source/token_file.h). Throws Error
+// naming the source, and what it holds when something is missing.
+std::shared_ptr<const Dataset> open(const std::filesystem::path& source,
+                                    const OpenOptions& options = {});
+
+// The same, with a share of the samples held back, as split() does; of tokens the last ones.
+struct Parts {
+  std::shared_ptr<const Dataset> training;
+  std::shared_ptr<const Dataset> validation;
+};
+
+Parts open_parts(const std::filesystem::path& source,
+                 const OpenOptions& options,
+                 double share,
+                 std::uint64_t seed);
 
 }  // namespace lowtide::data

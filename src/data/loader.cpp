@@ -60,6 +60,8 @@ Loader::Loader(const Dataset& dataset,
       sampler_(std::move(sampler)),
       targets_(std::move(targets)),
       threaded_(options.prefetch),
+      in_epochs_(options.in_epochs),
+      readers_(dataset.held_while_reading() > Bytes() ? options.readers - 1 : 0),
       epoch_(options.epoch),
       index_(options.batch) {
   LT_CHECK(sampler_.samples() == dataset_.samples(), "the sampler draws from the dataset");
@@ -114,7 +116,8 @@ Bytes Loader::buffer_bytes() const {
   for (const Slot& slot : slots_) {
     for (const auto& array : slot.arrays) count += array.size();
   }
-  return Bytes(static_cast<std::int64_t>(count)) + sampler_.bytes();
+  return Bytes(static_cast<std::int64_t>(count)) + sampler_.bytes() + dataset_.held() +
+         (readers_.threads() + 1) * dataset_.held_while_reading();
 }
 
 void Loader::start_thread() {
@@ -184,6 +187,26 @@ void Loader::fill(Slot& slot) {
   }
 }
 
+void Loader::read(std::size_t field,
+                  std::span<const std::int64_t> samples,
+                  std::span<std::byte> out) {
+  const auto read_part = [&](std::span<const std::int64_t> part, std::span<std::byte> into) {
+    if (in_epochs_) {
+      dataset_.read_in_epoch(field, part, epoch_, into);
+    } else {
+      dataset_.read(field, part, into);
+    }
+  };
+  if (readers_.threads() == 0) {
+    read_part(samples, out);
+    return;
+  }
+  const std::size_t width = out.size() / samples.size();
+  readers_.for_each(samples.size(), [&](std::size_t i) {
+    read_part(samples.subspan(i, 1), out.subspan(i * width, width));
+  });
+}
+
 void Loader::fill_array(const Target& target,
                         std::span<const std::int64_t> samples,
                         std::span<std::byte> out) {
@@ -191,7 +214,7 @@ void Loader::fill_array(const Target& target,
   if (converts(field, target)) {
     const std::span<std::byte> raw =
         std::span(raw_).first(samples.size() * target_bytes(field, field.dtype));
-    dataset_.read(target.field, samples, raw);
+    read(target.field, samples, raw);
     if (target.dtype == DType::kFloat32) {
       to_float32(field, raw, target.normalization, as<float>(out));
     } else if (target.dtype == DType::kInt64) {
@@ -200,7 +223,7 @@ void Loader::fill_array(const Target& target,
       to_int32(field, raw, as<std::int32_t>(out));
     }
   } else {
-    dataset_.read(target.field, samples, out);
+    read(target.field, samples, out);
   }
   if (target.dtype == DType::kFloat32 && target.check_finite) {
     check_finite(field.name, as<const float>(out), samples);

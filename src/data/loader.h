@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "data/convert.h"
 #include "data/dataset.h"
+#include "data/readers.h"
 #include "data/sampler.h"
 
 namespace lowtide::data {
@@ -38,7 +39,9 @@ struct Batch {
 };
 
 struct LoaderOptions {
-  bool prefetch = true;  // on a thread of its own, named "lowtide-load"
+  bool prefetch = true;    // on a thread of its own, named "lowtide-load"
+  bool in_epochs = false;  // with the dataset's random choices: training, not evaluation
+  int readers = 1;         // threads that read a batch's samples, where the dataset makes them
   std::int64_t epoch = 0;
   std::int64_t batch = 0;  // where to begin
 };
@@ -67,7 +70,11 @@ class Loader {
 
   [[nodiscard]] std::int64_t batches_per_epoch() const { return sampler_.batches_per_epoch(); }
 
-  // What it holds on the heap: both batches, the samples as read, and the sampler's order.
+  // Threads that it has.
+  [[nodiscard]] int threads() const { return (threaded_ ? 1 : 0) + readers_.threads(); }
+
+  // What it holds on the heap: both batches, the samples as read, the sampler's order, and what the
+  // dataset holds, also while every thread reads.
   [[nodiscard]] Bytes buffer_bytes() const;
 
  private:
@@ -80,6 +87,7 @@ class Loader {
   void stop_thread();
   void prefetch();
   void fill(Slot& slot);
+  void read(std::size_t field, std::span<const std::int64_t> samples, std::span<std::byte> out);
   void fill_array(const Target& target,
                   std::span<const std::int64_t> samples,
                   std::span<std::byte> out);
@@ -88,6 +96,8 @@ class Loader {
   Sampler sampler_;
   std::vector<Target> targets_;
   bool threaded_;
+  bool in_epochs_;
+  Readers readers_;
   std::int64_t epoch_;  // of the batch to fill next
   std::int64_t index_;
   std::vector<std::byte> raw_;  // samples as the dataset has them

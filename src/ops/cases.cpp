@@ -43,6 +43,7 @@ std::vector<OpCase> all_cases() {
            softmax_cases(),
            split_cases(),
            squared_error_cases(),
+           top_hits_cases(),
            tile_cases(),
            top_k_cases(),
            transpose_cases(),

@@ -38,6 +38,7 @@
 #include "ops/split/split.h"
 #include "ops/squared_error/squared_error.h"
 #include "ops/tile/tile.h"
+#include "ops/top_hits/top_hits.h"
 #include "ops/top_k/top_k.h"
 #include "ops/transpose/transpose.h"
 #include "ops/trilu/trilu.h"
@@ -71,6 +72,7 @@ std::span<const graph::OpDef* const> catalog() {
       &sum_squares_op(),
       &combine_norm_op(),
       &pair_loss_op(),
+      &top_hits_op(),
       &pair_loss_gradient_op(),
       &sgd_update_op(),
       &adam_update_op(),

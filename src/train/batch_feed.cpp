@@ -2,19 +2,27 @@
 
 namespace lowtide::train {
 
-std::vector<data::Target> loader_targets(const Recipe& recipe) {
+std::vector<data::Target> loader_targets(const Recipe& recipe, const data::Dataset& dataset) {
+  const auto same_field = [&](std::size_t field) {
+    return dataset.index(recipe.dataset->fields()[field].name);
+  };
   std::vector<data::Target> targets;
   for (const Feed& feed : recipe.feeds) {
-    targets.push_back(
-        {.field = feed.field, .dtype = feed.dtype, .normalization = feed.normalization});
+    targets.push_back({.field = same_field(feed.field),
+                       .dtype = feed.dtype,
+                       .normalization = feed.normalization});
   }
-  data::Target labels{.field = recipe.label_field, .dtype = core::DType::kFloat32};
+  data::Target labels{.field = same_field(recipe.label_field), .dtype = core::DType::kFloat32};
   if (recipe.loss.kind == LossKind::kCrossEntropy) {
     labels.dtype = core::DType::kInt64;
     labels.labels = data::LabelRange{recipe.loss.classes, recipe.loss.ignore_index};
   }
   targets.push_back(labels);
   return targets;
+}
+
+data::LoaderOptions loader_options(const Recipe& recipe, data::Split purpose) {
+  return {.in_epochs = purpose == data::Split::kTrain, .readers = recipe.machine.threads};
 }
 
 void feed_pass(const Unit& unit, const data::Batch& batch, std::int64_t first, float normalizer) {

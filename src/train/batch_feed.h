@@ -11,8 +11,12 @@
 
 namespace lowtide::train {
 
-// What a loader must deliver for the recipe: one array per feed, then the labels.
-std::vector<data::Target> loader_targets(const Recipe& recipe);
+// What a loader must deliver for the recipe: one array per feed, then the labels. `dataset` is the
+// recipe's, or one with arrays of the same names: its validation data.
+std::vector<data::Target> loader_targets(const Recipe& recipe, const data::Dataset& dataset);
+
+// How a loader reads for training, with the data's random choices, or for evaluation, without.
+data::LoaderOptions loader_options(const Recipe& recipe, data::Split purpose);
 
 // Writes the pass's inputs: its samples of the batch, from `first` on, the labels, the normalizer.
 void feed_pass(const Unit& unit, const data::Batch& batch, std::int64_t first, float normalizer);

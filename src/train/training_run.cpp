@@ -17,6 +17,7 @@
 #include "train/fit/budget.h"
 #include "train/fit/plan_report.h"
 #include "train/plans/saved_plan.h"
+#include "train/prepare/data/open_data.h"
 
 namespace lowtide::train {
 namespace {
@@ -42,8 +43,12 @@ bool takes_any_batch(const Recipe& recipe) {
 
 TrainingRun::TrainingRun(const TrainSettings& settings)
     : settings_(settings),
-      recipe_(settle(
-          settings.model, settings.data, settings.loss, settings.machine, data::Split::kTrain)),
+      recipe_(settle(settings.model,
+                     settings.data,
+                     settings.loss,
+                     settings.machine,
+                     data::Split::kTrain,
+                     settings.seed)),
       cost_cache_(settings.memory.cost_cache) {
   const auto start = Clock::now();
   const std::string& costs = settings_.memory.costs;
@@ -55,6 +60,8 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
   open_spill();
   if (settings_.memory.plan.empty()) {
     report_.budget = settle_budget(settings_.memory.budget);
+    std::string warning = budget_warning(report_.budget);
+    if (!warning.empty()) recipe_.notes.push_back(std::move(warning));
     choose_configuration();
     use_cached_costs();
   } else {
@@ -78,7 +85,8 @@ void TrainingRun::settle_steps() {
   batch_sizes_ = {recipe_.batch};
   const std::int64_t tail = recipe_.dataset->samples() % recipe_.batch;
   if (tail != 0 && !settings_.data.drop_last) batch_sizes_.push_back(tail);
-  loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_));
+  loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_, *recipe_.dataset),
+                  loader_options(recipe_, data::Split::kTrain));
 }
 
 // What the user asked for; or from single samples up to the whole batch, by doubling. Only whole
@@ -116,6 +124,7 @@ RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
   if (settings_.report) buffers += report_bytes(configuration);
   RuntimeNeeds needs = needs_of(configuration, buffers, recipe_.machine);
+  needs.threads += loader_->threads() - 1;  // one is allowed for in any case
   if (spill_) {
     needs.buffers += memory::SpillStore::memory();
     needs.threads += 2;
@@ -298,6 +307,8 @@ void TrainingRun::save(const std::filesystem::path& path) const {
   if (recipe_.feeds.size() == 1 && recipe_.feeds[0].normalization) {
     trained.metadata.emplace(kNormalizationKey, recipe_.feeds[0].normalization->str());
   }
+  const std::span<const std::string> classes = recipe_.dataset->class_names();
+  if (!classes.empty()) trained.metadata.emplace(kClassesKey, classes_text(classes));
   onnx::write_trained(recipe_.model_path, path, trained);
 }
 

@@ -34,6 +34,16 @@ class CgroupTree : public testing::Test {
   fs::path root_;
 };
 
+TEST_F(CgroupTree, TellsWhichFileSetsTheTightestLimit) {
+  write("proc/self/cgroup", "0::/a/b");
+  write("sys/fs/cgroup/a/memory.max", "1000000");
+  write("sys/fs/cgroup/a/b/memory.max", "2000000");
+  write("sys/fs/cgroup/a/b/cpu.max", "150000 100000");
+  EXPECT_EQ(limits().memory, Bytes(1000000));
+  EXPECT_TRUE(limits().memory_from.string().ends_with("sys/fs/cgroup/a/memory.max"));
+  EXPECT_TRUE(limits().cpus_from.string().ends_with("sys/fs/cgroup/a/b/cpu.max"));
+}
+
 TEST_F(CgroupTree, NoTreeMeansNoLimit) {
   EXPECT_FALSE(limits().cpus.has_value());
   EXPECT_FALSE(limits().memory.has_value());

@@ -23,6 +23,10 @@ TEST_P(HelpText, NamesEveryOption) {
 }
 
 const Words kTraining = {"--data",
+                         "--val",
+                         "--val-split",
+                         "--augment",
+                         "--config",
                          "--label",
                          "--batch",
                          "--epochs",
@@ -68,17 +72,17 @@ const Words kTraining = {"--data",
 INSTANTIATE_TEST_SUITE_P(
     Commands,
     HelpText,
-    testing::Values(Help{"zoo", {"--depth",      "--width", "--blocks", "--classes",
-                                 "--channels",   "--size",  "--seed",   "--out",
-                                 "--list",       "--block", "--groups", "--group-width",
-                                 "--batch-norm", "--heads", "--layers", "--vocabulary",
-                                 "--sequence",   "--patch", "mlp",      "lenet",
-                                 "resnet",       "wrn",     "gpt2",     "vit"}},
-                    Help{"inspect", {"--batch", "--shape", "--json"}},
-                    Help{"plan", kTraining + Words{"--out", "--sweep", "--explain"}},
-                    Help{"train", kTraining + Words{"--out", "--log", "--trace", "--plan"}},
-                    Help{"eval", {"--data", "--label", "--budget", "--loss", "--json"}},
-                    Help{"run", {"--input", "--out", "--budget", "--json"}}),
+    testing::Values(
+        Help{"zoo",
+             {"--depth",      "--width", "--blocks", "--classes",    "--channels", "--size",
+              "--seed",       "--out",   "--list",   "--block",      "--groups",   "--group-width",
+              "--batch-norm", "--heads", "--layers", "--vocabulary", "--sequence", "--patch",
+              "mlp",          "lenet",   "resnet",   "wrn",          "gpt2",       "vit"}},
+        Help{"inspect", {"--batch", "--shape", "--json"}},
+        Help{"plan", kTraining + Words{"--out", "--sweep", "--explain"}},
+        Help{"train", kTraining + Words{"--out", "--log", "--trace", "--plan"}},
+        Help{"eval", {"--data", "--val", "--val-split", "--label", "--budget", "--loss", "--json"}},
+        Help{"run", {"--input", "--out", "--budget", "--json"}}),
     [](const auto& instance) { return instance.param.command; });
 
 TEST(Usage, TheProgramListsItsCommandsAndItsVersion) {

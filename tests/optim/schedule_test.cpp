@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "lowtide/error.h"
@@ -40,6 +43,45 @@ TEST(Schedule, StepsFallByAFactor) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 8, 3), 8);
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 8, 4), 4);
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 8, 7), 2);
+}
+
+// Numbers of PyTorch's formula, computed apart from this code.
+TEST(Schedule, OneCycleRisesAndFalls) {
+  const Schedule usual{.kind = ScheduleKind::kOneCycle, .total_steps = 10};
+  const std::vector<double> rates = {0.04,
+                                     0.52,
+                                     1.0,
+                                     0.9504846320134737,
+                                     0.8117456539497631,
+                                     0.6112620219362893,
+                                     0.38874197806371075,
+                                     0.18825834605023697,
+                                     0.049519367986526286,
+                                     4e-06};
+  for (std::size_t t = 0; t < rates.size(); ++t) {
+    EXPECT_NEAR(learning_rate(usual, 1, static_cast<std::int64_t>(t)), rates[t], 1e-14) << t;
+  }
+  EXPECT_NEAR(learning_rate(usual, 1, 50), 4e-06, 1e-18);
+  const Schedule other{.kind = ScheduleKind::kOneCycle,
+                       .warmup = 2,
+                       .pct_start = 0.5,
+                       .div_factor = 10,
+                       .final_div_factor = 100,
+                       .total_steps = 9};
+  EXPECT_DOUBLE_EQ(learning_rate(other, 0.5, 0), 0.25);
+  const std::vector<double> later = {0.05,
+                                     0.20547117626563682,
+                                     0.45702882373436315,
+                                     0.47526697475862917,
+                                     0.3058246032555895,
+                                     0.09453342198578131,
+                                     0.0005};
+  for (std::size_t t = 0; t < later.size(); ++t) {
+    EXPECT_NEAR(learning_rate(other, 0.5, static_cast<std::int64_t>(t) + 2), later[t], 1e-14) << t;
+  }
+  // A cycle of one step has no way to go.
+  const Schedule short_one{.kind = ScheduleKind::kOneCycle, .total_steps = 1};
+  EXPECT_TRUE(learning_rate(short_one, 1, 0) > 0);
 }
 
 TEST(Schedule, RefusesWhatHasNoRate) {

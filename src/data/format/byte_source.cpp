@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "data/format/endian.h"
+#include "data/format/temporary.h"
 
 namespace lowtide::data {
 namespace {
@@ -20,15 +21,6 @@ constexpr std::size_t kPlainChunk = std::size_t{256} << 10U;
 // One deflate stream cannot make more than 1032 bytes of one; the slack covers tiny streams.
 constexpr std::int64_t kMostExpansion = 1032;
 constexpr std::int64_t kExpansionSlack = 64;
-
-core::File temporary_file(const std::filesystem::path& directory) {
-  if (!directory.empty()) return core::File::temporary(directory);
-  try {
-    return core::File::temporary("/var/tmp");
-  } catch (const Error&) {
-    return core::File::temporary("/tmp");
-  }
-}
 
 // Owns zlib's state for one stream.
 class Inflater {

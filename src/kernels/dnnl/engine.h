@@ -13,7 +13,7 @@ void dnnl_hold_to_isa(core::Isa isa);
 // Primitives that oneDNN keeps, so that layers of equal shape share their generated code.
 inline constexpr int kCachedPrimitives = 64;
 
-// "3.2.0".
+// Of the library that is loaded: "3.2.0".
 std::string dnnl_version();
 
 // Drops what oneDNN keeps of kernels that nobody holds any more.

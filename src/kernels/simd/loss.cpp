@@ -150,18 +150,66 @@ HWY_ATTR void CrossEntropyGradient(const CrossEntropyRows& rows,
   }
 }
 
-HWY_ATTR V pair_loss(PairLoss loss, V z, V t) {
+// max(z, 0) - z t + log(1 + exp(-|z|)); with a weight p of positives
+// (1 - t) z + (1 + (p - 1) t) (log(1 + exp(-|z|)) + max(-z, 0)).
+HWY_ATTR V binary_cross_entropy(float weight, V z, V t) {
   const D d;
-  if (loss == PairLoss::kSquaredError) {
-    const V difference = hn::Sub(z, t);
-    return hn::Mul(difference, difference);
-  }
+  const V zero = hn::Zero(d);
   const V tail = hn::Log1p(d, exp_of(hn::Neg(hn::Abs(z))));
-  return hn::Add(hn::NegMulAdd(z, t, hn::Max(z, hn::Zero(d))), tail);
+  if (weight == 1) return hn::Add(hn::NegMulAdd(z, t, hn::Max(z, zero)), tail);
+  const V one = hn::Set(d, 1.0F);
+  const V share = hn::MulAdd(hn::Set(d, weight - 1), t, one);
+  return hn::MulAdd(share, hn::Add(tail, hn::Max(hn::Neg(z), zero)), hn::Mul(hn::Sub(one, t), z));
+}
+
+HWY_ATTR V pair_loss(const PairLoss& loss, V z, V t) {
+  const D d;
+  const V difference = hn::Sub(z, t);
+  switch (loss.kind) {
+    case PairLossKind::kSquaredError: break;
+    case PairLossKind::kAbsoluteError: return hn::Abs(difference);
+    case PairLossKind::kHuber: {
+      const V far = hn::Abs(difference);
+      const V bent = hn::Min(far, hn::Set(d, loss.parameter));
+      return hn::Mul(bent, hn::NegMulAdd(hn::Set(d, 0.5F), bent, far));
+    }
+    case PairLossKind::kBinaryCrossEntropy: return binary_cross_entropy(loss.parameter, z, t);
+  }
+  return hn::Mul(difference, difference);
+}
+
+// The sigmoid from exp(-|z|), which cannot overflow.
+HWY_ATTR V sigmoid_of(V z) {
+  const D d;
+  const V one = hn::Set(d, 1.0F);
+  const V e = exp_of(hn::Neg(hn::Abs(z)));
+  const V top = hn::IfThenElse(hn::Lt(z, hn::Zero(d)), e, one);
+  return hn::Div(top, hn::Add(one, e));
+}
+
+// Half the gradient of a squared error, the gradient of any other.
+HWY_ATTR V pair_gradient(const PairLoss& loss, V z, V t) {
+  const D d;
+  const V difference = hn::Sub(z, t);
+  switch (loss.kind) {
+    case PairLossKind::kSquaredError: break;
+    case PairLossKind::kAbsoluteError:
+      return hn::IfThenElseZero(hn::Ne(difference, hn::Zero(d)),
+                                hn::CopySign(hn::Set(d, 1.0F), difference));
+    case PairLossKind::kHuber:
+      return hn::Min(hn::Max(difference, hn::Set(d, -loss.parameter)), hn::Set(d, loss.parameter));
+    case PairLossKind::kBinaryCrossEntropy: {
+      if (loss.parameter == 1) return hn::Sub(sigmoid_of(z), t);
+      const V one = hn::Set(d, 1.0F);
+      const V share = hn::MulAdd(hn::Set(d, loss.parameter - 1), t, one);
+      return hn::NegMulAdd(share, sigmoid_of(hn::Neg(z)), hn::Sub(one, t));
+    }
+  }
+  return difference;
 }
 
 // Of a padded lane both are zero apart from the logarithm, which is taken off.
-HWY_ATTR double PairLossSum(PairLoss loss, const float* z, const float* t, std::int64_t n) {
+HWY_ATTR double PairLossSum(const PairLoss& loss, const float* z, const float* t, std::int64_t n) {
   const D d;
   double total = 0;
   for (std::int64_t first = 0; first < n; first += kStretch) {
@@ -183,21 +231,12 @@ HWY_ATTR double PairLossSum(PairLoss loss, const float* z, const float* t, std::
 }
 
 HWY_ATTR void PairLossGradient(
-    PairLoss loss, const float* z, const float* t, float factor, float* y, std::int64_t n) {
+    const PairLoss& loss, const float* z, const float* t, float factor, float* y, std::int64_t n) {
   const D d;
-  const V one = hn::Set(d, 1.0F);
-  const bool squared = loss == PairLoss::kSquaredError;
+  const bool squared = loss.kind == PairLossKind::kSquaredError;
   const V scale = hn::Set(d, squared ? 2 * factor : factor);
   for_each_vector(z, n, 0, [&](V v, std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V target = load(t + i, count);
-    V guess = v;
-    if (!squared) {
-      // The sigmoid from exp(-|z|), which cannot overflow.
-      const V e = exp_of(hn::Neg(hn::Abs(v)));
-      const V top = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), e, one);
-      guess = hn::Div(top, hn::Add(one, e));
-    }
-    store(hn::Mul(scale, hn::Sub(guess, target)), y + i, count);
+    store(hn::Mul(scale, pair_gradient(loss, v, load(t + i, count))), y + i, count);
   });
 }
 
@@ -260,7 +299,7 @@ void cross_entropy_gradient(const CrossEntropyRows& x, double factor, float* gra
   });
 }
 
-double pair_loss_sum(PairLoss loss,
+double pair_loss_sum(const PairLoss& loss,
                      const float* prediction,
                      const float* target,
                      std::int64_t n,
@@ -280,7 +319,7 @@ double pair_loss_sum(PairLoss loss,
   return sum;
 }
 
-void pair_loss_gradient(PairLoss loss,
+void pair_loss_gradient(const PairLoss& loss,
                         const float* prediction,
                         const float* target,
                         double factor,

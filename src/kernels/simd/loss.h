@@ -32,20 +32,29 @@ CrossEntropySum cross_entropy_sum(const CrossEntropyRows& x, std::span<CrossEntr
 // gradient = factor * d(sum of losses) / d(logits); may overwrite the logits.
 void cross_entropy_gradient(const CrossEntropyRows& x, double factor, float* gradient);
 
-// Losses of one prediction and one target each.
-enum class PairLoss : std::uint8_t {
-  kSquaredError,        // (prediction - target)^2
-  kBinaryCrossEntropy,  // max(z, 0) - z target + log(1 + exp(-|z|)) of the logit z
+// Losses of one prediction z and one target t each, d = z - t.
+enum class PairLossKind : std::uint8_t {
+  kSquaredError,        // d^2
+  kAbsoluteError,       // |d|, with gradient 0 where d is 0
+  kHuber,               // d^2 / 2 where |d| <= p, else p (|d| - p / 2)
+  kBinaryCrossEntropy,  // -(p t log s + (1 - t) log(1 - s)), s = 1 / (1 + exp(-z))
 };
 
-double pair_loss_sum(PairLoss loss,
+struct PairLoss {
+  PairLossKind kind = PairLossKind::kSquaredError;
+  float parameter = 1;  // p, positive: Huber's bend, or the weight of positive targets
+
+  bool operator==(const PairLoss&) const = default;
+};
+
+double pair_loss_sum(const PairLoss& loss,
                      const float* prediction,
                      const float* target,
                      std::int64_t n,
                      std::span<double> partial);
 
 // gradient = factor * d(sum of losses) / d(prediction); may overwrite either input.
-void pair_loss_gradient(PairLoss loss,
+void pair_loss_gradient(const PairLoss& loss,
                         const float* prediction,
                         const float* target,
                         double factor,

@@ -54,7 +54,7 @@ InputGradients gradient(const PairLoss& a, GradientContext& g) {
 }
 
 double flops_each(const PairLoss& a) {
-  return a.kind == kernels::PairLoss::kSquaredError ? 3.0 : 26.0;
+  return a.kind == PairLossKind::kBinaryCrossEntropy ? 26.0 : 4.0;
 }
 
 Cost cost(const PairLoss& a, const Signature& types) {
@@ -76,7 +76,7 @@ Bytes scratch(const PairLoss&, const Signature&) { return Bytes(kParts * sizeof(
 
 void run_simd(const PairLoss& a, const Signature& types, const Run& run) {
   auto* const partial = reinterpret_cast<double*>(run.scratch.data());
-  const double sum = kernels::pair_loss_sum(a.kind, run.input<float>(0), run.input<float>(1),
+  const double sum = kernels::pair_loss_sum(a, run.input<float>(0), run.input<float>(1),
                                             types.in[0].shape.elements(), {partial, kParts});
   *run.output<double>(0) = sum * real_input(types, run, 2);
 }
@@ -86,9 +86,41 @@ double factor_of(const PairLossGradient& a, const Signature& types, const Run& r
 }
 
 void run_simd_gradient(const PairLossGradient& a, const Signature& types, const Run& run) {
-  kernels::pair_loss_gradient(a.loss.kind, run.input<float>(0), run.input<float>(1),
+  kernels::pair_loss_gradient(a.loss, run.input<float>(0), run.input<float>(1),
                               factor_of(a, types, run), run.output<float>(0),
                               types.in[0].shape.elements());
+}
+
+// -log of the sigmoid.
+double minus_log_sigmoid(double z) {
+  return std::max(-z, 0.0) + std::log1p(std::exp(-std::abs(z)));
+}
+
+double reference_loss(const PairLoss& a, double z, double t) {
+  const double far = std::abs(z - t);
+  const double p = double{a.parameter};
+  switch (a.kind) {
+    case PairLossKind::kSquaredError: break;
+    case PairLossKind::kAbsoluteError: return far;
+    case PairLossKind::kHuber: return far <= p ? far * far / 2 : p * (far - p / 2);
+    case PairLossKind::kBinaryCrossEntropy:
+      return p * t * minus_log_sigmoid(z) + (1 - t) * minus_log_sigmoid(-z);
+  }
+  return far * far;
+}
+
+double reference_gradient(const PairLoss& a, double z, double t) {
+  const double p = double{a.parameter};
+  switch (a.kind) {
+    case PairLossKind::kSquaredError: break;
+    case PairLossKind::kAbsoluteError: return z > t ? 1.0 : z < t ? -1.0 : 0.0;
+    case PairLossKind::kHuber: return std::clamp(z - t, -p, p);
+    case PairLossKind::kBinaryCrossEntropy: {
+      const double s = 1 / (1 + std::exp(-z));
+      return (1 - t) * s - p * t * (1 - s);
+    }
+  }
+  return 2 * (z - t);
 }
 
 void run_reference(const PairLoss& a, const Signature& types, const Run& run) {
@@ -96,9 +128,7 @@ void run_reference(const PairLoss& a, const Signature& types, const Run& run) {
   for (std::int64_t i = 0; i < types.in[0].shape.elements(); ++i) {
     const double z = real_input(types, run, 0, i);
     const double t = real_input(types, run, 1, i);
-    sum += a.kind == kernels::PairLoss::kSquaredError
-               ? (z - t) * (z - t)
-               : std::max(z, 0.0) - z * t + std::log1p(std::exp(-std::abs(z)));
+    sum += reference_loss(a, z, t);
   }
   *run.output<double>(0) = sum * real_input(types, run, 2);
 }
@@ -110,26 +140,9 @@ void run_reference_gradient(const PairLossGradient& a, const Signature& types, c
     for (std::int64_t i = 0; i < types.in[0].shape.elements(); ++i) {
       const double z = real_input(types, run, 0, i);
       const double t = real_input(types, run, 1, i);
-      const double each = a.loss.kind == kernels::PairLoss::kSquaredError
-                              ? 2 * (z - t)
-                              : 1 / (1 + std::exp(-z)) - t;
-      run.output<T>(0)[i] = static_cast<T>(factor * each);
+      run.output<T>(0)[i] = static_cast<T>(factor * reference_gradient(a.loss, z, t));
     }
   });
-}
-
-ValueId pair_loss(GraphBuilder& b,
-                  kernels::PairLoss kind,
-                  ValueId prediction,
-                  ValueId target,
-                  ValueId normalizer) {
-  target = to_layout(b, target, b.type(prediction).layout);
-  const Phase before = b.phase();
-  b.set_phase(Phase::kLoss);
-  const ValueId loss =
-      b.add_one(pair_loss_op(), Attrs::of(PairLoss{kind}), {prediction, target, normalizer});
-  b.set_phase(before);
-  return loss;
 }
 
 }  // namespace
@@ -161,12 +174,15 @@ const OpDef& pair_loss_gradient_op() {
   return op;
 }
 
-ValueId squared_error(GraphBuilder& b, ValueId prediction, ValueId target, ValueId normalizer) {
-  return pair_loss(b, kernels::PairLoss::kSquaredError, prediction, target, normalizer);
-}
-
-ValueId binary_cross_entropy(GraphBuilder& b, ValueId logits, ValueId target, ValueId normalizer) {
-  return pair_loss(b, kernels::PairLoss::kBinaryCrossEntropy, logits, target, normalizer);
+ValueId pair_loss(
+    GraphBuilder& b, const PairLoss& loss, ValueId prediction, ValueId target, ValueId normalizer) {
+  target = to_layout(b, target, b.type(prediction).layout);
+  const Phase before = b.phase();
+  b.set_phase(Phase::kLoss);
+  const ValueId result =
+      b.add_one(pair_loss_op(), Attrs::of(loss), {prediction, target, normalizer});
+  b.set_phase(before);
+  return result;
 }
 
 }  // namespace lowtide::ops

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/cgroup.h"
+#include "core/text.h"
 #include "memory/resident.h"
 
 namespace lowtide::train {
@@ -37,6 +39,14 @@ Bytes smallest_budget(Bytes runtime, Bytes arena) { return (runtime + arena).rou
 
 Bytes settle_budget(const std::optional<Bytes>& asked) {
   return asked ? *asked : memory::memory_limit();
+}
+
+std::string budget_warning(Bytes budget) {
+  const core::CgroupLimits limits = core::read_cgroup_limits();
+  if (!limits.memory || budget <= *limits.memory) return {};
+  return core::text(
+      "the budget of {} is above the limit of {} that {} sets: the system may end the run",
+      budget.str(), limits.memory->str(), limits.memory_from.string());
 }
 
 }  // namespace lowtide::train

@@ -32,4 +32,7 @@ Bytes smallest_budget(Bytes runtime, Bytes arena);
 // The budget asked for, or what the control groups or the machine leave.
 Bytes settle_budget(const std::optional<Bytes>& asked);
 
+// What to say of a budget above the limit that control groups set; empty below it.
+std::string budget_warning(Bytes budget);
+
 }  // namespace lowtide::train

@@ -24,7 +24,10 @@ const char* name(LossKind kind) {
     case LossKind::kAuto: return "auto";
     case LossKind::kCrossEntropy: return "cross-entropy";
     case LossKind::kMeanSquaredError: return "mse";
+    case LossKind::kMeanAbsoluteError: return "l1";
+    case LossKind::kHuber: return "huber";
     case LossKind::kBinaryCrossEntropy: return "bce-with-logits";
+    case LossKind::kProbabilityBinaryCrossEntropy: return "bce";
   }
   return "";
 }

@@ -12,4 +12,7 @@ namespace lowtide::train {
 // have it.
 std::size_t likely_class_axis(const onnx::Model& model, graph::ValueId output);
 
+// Whether an output answers each token of an input of integers, (N, T) to (N, T, classes).
+bool predicts_tokens(const onnx::Model& model, graph::ValueId output);
+
 }  // namespace lowtide::train

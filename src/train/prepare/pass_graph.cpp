@@ -9,6 +9,7 @@
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/squared_error/squared_error.h"
+#include "ops/top_hits/top_hits.h"
 #include "optim/updates.h"
 #include "passes/dependence.h"
 #include "passes/fuse/fuse.h"
@@ -27,6 +28,8 @@ using graph::ValueId;
 
 // Logits of this size or more do not exist whole.
 constexpr std::int64_t kManyLogits = std::int64_t{1} << 20U;
+
+constexpr std::int64_t kFive = 5;
 
 enum class Purpose { kTraining, kEvaluation };
 
@@ -64,6 +67,11 @@ void add_cross_entropy(
                                        weights);
   } else {
     values = ops::cross_entropy(builder, logits, pass.labels, pass.normalizer, attributes, weights);
+    if (purpose == Purpose::kEvaluation && loss.classes > kFive) {
+      pass.top_five = ops::top_hits(
+          builder, logits, pass.labels,
+          {.class_axis = loss.class_axis, .ignore_index = loss.ignore_index, .among = kFive});
+    }
   }
   pass.loss = values.loss;
   pass.correct = values.correct;
@@ -76,7 +84,7 @@ void add_loss(
   const Loss& loss = recipe.loss;
   builder.set_phase(graph::Phase::kLoss);
   builder.set_scope("loss");
-  if (loss.before_softmax) {
+  if (loss.before_activation) {
     const graph::NodeId producer = builder.graph().value(output).producer;
     output = builder.graph().node(producer).inputs[0];
   }
@@ -91,12 +99,17 @@ void add_loss(
   } else {
     const core::Shape shape = builder.type(output).shape;
     pass.labels = builder.input("lowtide/labels", {core::DType::kFloat32, shape});
-    pass.loss = loss.kind == LossKind::kMeanSquaredError
-                    ? ops::squared_error(builder, output, pass.labels, pass.normalizer)
-                    : ops::binary_cross_entropy(builder, output, pass.labels, pass.normalizer);
+    pass.loss = ops::pair_loss(builder, loss.pair, output, pass.labels, pass.normalizer);
+    const bool distance = loss.pair.kind != ops::PairLossKind::kBinaryCrossEntropy;
+    if (purpose == Purpose::kEvaluation && distance) {
+      pass.absolute_error = ops::pair_loss(builder, {.kind = ops::PairLossKind::kAbsoluteError},
+                                           output, pass.labels, pass.normalizer);
+    }
   }
   pass.graph.outputs() = {pass.loss};
-  if (pass.correct.valid()) pass.graph.outputs().push_back(pass.correct);
+  for (const ValueId metric : {pass.correct, pass.top_five, pass.absolute_error}) {
+    if (metric.valid()) pass.graph.outputs().push_back(metric);
+  }
   graph::drop_unread(pass.graph);
 }
 

@@ -22,8 +22,12 @@ struct PassGraph {
   graph::ValueId normalizer;  // float32 scalar: what the sum of losses is multiplied by
   graph::ValueId loss;        // float64 scalar
   graph::ValueId correct;     // int64 scalar; invalid without class labels
-  graph::ValueId scalars;     // of the optimizer; invalid in evaluation
-  graph::ValueId grad_norm;   // float32 scalar; invalid where this pass does not update
+  // In evaluation only, and not for every network: labels among the five largest logits (int64),
+  // and the mean absolute error, as the loss is a mean (float64).
+  graph::ValueId top_five;
+  graph::ValueId absolute_error;
+  graph::ValueId scalars;    // of the optimizer; invalid in evaluation
+  graph::ValueId grad_norm;  // float32 scalar; invalid where this pass does not update
   std::vector<passes::Parameter> parameters;
   bool couples_samples = false;  // batch statistics: the samples of a pass depend on each other
   std::vector<std::string> notes;

@@ -10,8 +10,10 @@
 #include "onnx/ties.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/catalog.h"
-#include "train/prepare/assumed_data.h"
+#include "ops/unary/unary.h"
 #include "train/prepare/class_axis.h"
+#include "train/prepare/data/assumed_data.h"
+#include "train/prepare/data/open_data.h"
 
 namespace lowtide::train {
 namespace {
@@ -19,9 +21,27 @@ namespace {
 using core::fail;
 using core::text;
 
+// The shape of the model's samples where all of it is fixed.
+std::optional<core::Shape> fixed_sample(const onnx::ValueInfo& input) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 1; i < input.dims->size(); ++i) {
+    if (!(*input.dims)[i].value) return std::nullopt;
+    dims.push_back(*(*input.dims)[i].value);
+  }
+  return core::Shape(std::move(dims));
+}
+
+// Whether a row of numbers is what the model takes, row after row: an image in a table, say.
+bool folds(const onnx::ValueInfo& input, const core::Shape& sample) {
+  const std::optional<core::Shape> wanted = fixed_sample(input);
+  return sample.rank() == 1 && wanted && wanted->rank() > 1 &&
+         wanted->elements() == sample.elements();
+}
+
 // Whether a sample of the data fills one of the model's input: dimensions equal where the file
-// fixes them, or the model wants vectors and gets the sample flattened.
+// fixes them, or the model wants vectors and gets the sample flattened, or the other way round.
 bool fits(const onnx::ValueInfo& input, const core::Shape& sample) {
+  if (folds(input, sample)) return true;
   const std::vector<onnx::Dim>& dims = *input.dims;
   const auto matches = [](const onnx::Dim& dim, std::int64_t size) {
     return !dim.value || *dim.value == size;
@@ -69,19 +89,16 @@ Feed match(const data::Dataset& dataset, const onnx::ValueInfo& input, std::size
                dataset.name(), field.name, core::name(field.dtype), input.name,
                core::name(*input.dtype));
   }
-  const bool flatten = input.dims->size() == 2 && field.sample_shape.rank() != 1;
-  return {
-      .input = input.name,
-      .field = field_index,
-      .dtype = *input.dtype,
-      .sample_shape = flatten ? core::Shape{field.sample_shape.elements()} : field.sample_shape};
-}
-
-std::string metadata_value(const onnx::Metadata& metadata, std::string_view key) {
-  for (const auto& [name, value] : metadata) {
-    if (name == key) return value;
+  core::Shape shape = field.sample_shape;
+  if (folds(input, shape)) {
+    shape = *fixed_sample(input);
+  } else if (input.dims->size() == 2 && shape.rank() != 1) {
+    shape = core::Shape{shape.elements()};
   }
-  return "";
+  return {.input = input.name,
+          .field = field_index,
+          .dtype = *input.dtype,
+          .sample_shape = std::move(shape)};
 }
 
 void settle_normalization(Recipe& recipe, const DataSettings& settings, data::Split split) {
@@ -90,13 +107,19 @@ void settle_normalization(Recipe& recipe, const DataSettings& settings, data::Sp
     const data::Field& field = recipe.dataset->fields()[feed.field];
     if (feed.dtype != core::DType::kFloat32) continue;
     const bool images = field.dtype == core::DType::kUint8;
-    if (!settings.normalize.value_or(images)) continue;
-    if (!remembered.empty() && recipe.feeds.size() == 1) {
+    // The numbers of a table's columns are known again by the model that was trained on them.
+    const bool known = field.columns && !remembered.empty();
+    if (!settings.normalize.value_or(images || known || !settings.mean.empty())) continue;
+    if (!settings.mean.empty()) {
+      feed.normalization = data::Normalization{settings.mean, settings.deviation};
+      data::check_normalization(field, *feed.normalization);
+    } else if (!remembered.empty() && recipe.feeds.size() == 1) {
       feed.normalization = data::Normalization::parse(remembered);
       recipe.notes.push_back(
           text("'{}' is normalised as the model remembers: {}", feed.input, remembered));
     } else {
-      feed.normalization = data::compute_normalization(*recipe.dataset, feed.field);
+      feed.normalization =
+          data::compute_normalization(*recipe.dataset, feed.field, recipe.machine.threads);
       recipe.notes.push_back(text("'{}' is normalised by the {} data's own statistics: {}",
                                   feed.input, split == data::Split::kTrain ? "training" : "given",
                                   feed.normalization->str()));
@@ -112,6 +135,14 @@ const graph::Node* softmax_before(const graph::Graph& graph, graph::ValueId valu
   return node.op->name() == "Softmax" ? &node : nullptr;
 }
 
+void check_classes(const Recipe& recipe) {
+  const auto named = static_cast<std::int64_t>(recipe.dataset->class_names().size());
+  if (named > recipe.loss.classes) {
+    throw fail(ErrorCode::kInvalidArgument, "{}: {} classes, but the output '{}' tells {} apart",
+               recipe.dataset->name(), named, recipe.loss.output, recipe.loss.classes);
+  }
+}
+
 void settle_cross_entropy(Recipe& recipe,
                           const LossSettings& settings,
                           const onnx::Model& model,
@@ -120,7 +151,7 @@ void settle_cross_entropy(Recipe& recipe,
   const std::size_t likely = likely_class_axis(model, output);
   Loss& loss = recipe.loss;
   if (const graph::Node* const softmax = softmax_before(graph, output)) {
-    loss.before_softmax = true;
+    loss.before_activation = true;
     output = softmax->inputs[0];
     recipe.notes.push_back(
         text("output '{}' is a softmax; the loss reads what goes into it", loss.output));
@@ -148,6 +179,7 @@ void settle_cross_entropy(Recipe& recipe,
   }
   loss.class_axis = *fitting;
   loss.classes = logits[loss.class_axis];
+  loss.next_tokens = predicts_tokens(model, output);
   if (settings.label_smoothing < 0 || settings.label_smoothing >= 1) {
     throw fail(ErrorCode::kInvalidArgument, "label smoothing must lie in [0, 1), got {}",
                settings.label_smoothing);
@@ -157,6 +189,7 @@ void settle_cross_entropy(Recipe& recipe,
     throw fail(ErrorCode::kInvalidArgument, "{} class weights for {} classes",
                settings.class_weights.size(), loss.classes);
   }
+  check_classes(recipe);
   loss.ignore_index = settings.ignore_index;
   loss.label_smoothing = settings.label_smoothing;
   loss.class_weights = settings.class_weights;
@@ -167,6 +200,64 @@ bool has_batch_norm(const graph::Graph& graph) {
     if (graph.node(graph::NodeId(i)).op == &ops::batch_norm_op()) return true;
   }
   return false;
+}
+
+kernels::PairLoss pair_loss_of(const LossSettings& settings, LossKind kind) {
+  using kernels::PairLossKind;
+  switch (kind) {
+    case LossKind::kMeanAbsoluteError: return {.kind = PairLossKind::kAbsoluteError};
+    case LossKind::kHuber:
+      return {.kind = PairLossKind::kHuber, .parameter = static_cast<float>(settings.huber_delta)};
+    case LossKind::kBinaryCrossEntropy:
+    case LossKind::kProbabilityBinaryCrossEntropy:
+      return {.kind = PairLossKind::kBinaryCrossEntropy,
+              .parameter = static_cast<float>(settings.positive_weight)};
+    case LossKind::kAuto:
+    case LossKind::kCrossEntropy:
+    case LossKind::kMeanSquaredError: break;
+  }
+  return {.kind = PairLossKind::kSquaredError};
+}
+
+// A loss of one prediction and one target each.
+void settle_pair_loss(Recipe& recipe,
+                      const LossSettings& settings,
+                      const onnx::Model& model,
+                      graph::ValueId output) {
+  Loss& loss = recipe.loss;
+  if (!(settings.huber_delta > 0 && settings.positive_weight > 0)) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "Huber's delta and the weight of positives must be "
+               "positive, not {} and {}",
+               settings.huber_delta, settings.positive_weight);
+  }
+  loss.pair = pair_loss_of(settings, loss.kind);
+  const graph::NodeId producer = model.graph.value(output).producer;
+  const bool sigmoid =
+      producer.valid() && model.graph.node(producer).op == &ops::unary_op(ops::UnaryKind::kSigmoid);
+  if (loss.kind == LossKind::kProbabilityBinaryCrossEntropy) {
+    if (!sigmoid) {
+      throw fail(ErrorCode::kInvalidArgument,
+                 "{}: the loss bce needs an output that a Sigmoid makes, and '{}' is none; "
+                 "bce-with-logits takes it as it is",
+                 recipe.model_path, loss.output);
+    }
+    loss.before_activation = true;
+    recipe.notes.push_back(
+        text("output '{}' is a sigmoid; the loss reads what goes into it", loss.output));
+  } else if (loss.kind == LossKind::kBinaryCrossEntropy && sigmoid) {
+    recipe.notes.push_back(
+        text("output '{}' is a sigmoid already, and bce-with-logits takes "
+             "another one of it; the loss bce does not",
+             loss.output));
+  }
+  const core::Shape& label = recipe.label_shape;
+  const core::Shape targets = model.graph.type(output).shape;
+  if (targets.elements() != recipe.batch * label.elements()) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: targets of shape {} a sample do not fit the output '{}' of shape {}",
+               recipe.dataset->name(), label.str(), loss.output, targets.str());
+  }
 }
 
 void settle_loss(Recipe& recipe, const LossSettings& settings) {
@@ -196,12 +287,7 @@ void settle_loss(Recipe& recipe, const LossSettings& settings) {
     settle_cross_entropy(recipe, settings, model, found->second);
     return;
   }
-  core::Shape targets = model.graph.type(found->second).shape;
-  if (targets.elements() != recipe.batch * label.sample_shape.elements()) {
-    throw fail(ErrorCode::kInvalidArgument,
-               "{}: targets of shape {} a sample do not fit the output '{}' of shape {}",
-               recipe.dataset->name(), label.sample_shape.str(), loss.output, targets.str());
-  }
+  settle_pair_loss(recipe, settings, model, found->second);
 }
 
 }  // namespace
@@ -234,7 +320,8 @@ Recipe settle(const ModelSettings& model,
               const DataSettings& data,
               const LossSettings& loss,
               const MachineSettings& machine,
-              data::Split split) {
+              data::Split split,
+              std::uint64_t seed) {
   Recipe recipe;
   recipe.machine = settle_machine(machine);
   if (data.batch < 1) {
@@ -247,8 +334,14 @@ Recipe settle(const ModelSettings& model,
   onnx::restore_ties(recipe.file);
   recipe.has_data = !data.source.empty();
   if (recipe.has_data) {
-    recipe.dataset = data::open(
-        data.source, {.split = split, .label = data.label, .temp_directory = data.temp_directory});
+    OpenedData opened = open_data(recipe.file, model, data, split, seed);
+    recipe.dataset = std::move(opened.dataset);
+    recipe.validation = std::move(opened.validation);
+    for (const auto& dataset : {recipe.dataset, recipe.validation}) {
+      if (dataset == nullptr) continue;
+      const std::span<const std::string> notes = dataset->notes();
+      recipe.notes.insert(recipe.notes.end(), notes.begin(), notes.end());
+    }
   } else {
     recipe.dataset = assume_data(recipe.file, model, data, loss.kind);
     recipe.notes.emplace_back("no data given: as much is assumed as the model takes");

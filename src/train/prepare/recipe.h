@@ -11,6 +11,7 @@
 #include "core/machine.h"
 #include "data/convert.h"
 #include "data/dataset.h"
+#include "kernels/simd/loss.h"
 #include "onnx/model_file.h"
 #include "onnx/read.h"
 
@@ -19,13 +20,16 @@ namespace lowtide::train {
 // The loss with everything that "auto" leaves open decided.
 struct Loss {
   LossKind kind = LossKind::kCrossEntropy;
-  std::string output;           // ONNX name of what it reads
-  bool before_softmax = false;  // the model ends in (Log)Softmax: the loss reads its input
-  std::size_t class_axis = 1;   // cross-entropy
-  std::int64_t classes = 0;     // cross-entropy
+  std::string output;  // ONNX name of what it reads
+  // The model ends in (Log)Softmax, or in a sigmoid: the loss reads what goes into it.
+  bool before_activation = false;
+  std::size_t class_axis = 1;  // cross-entropy
+  std::int64_t classes = 0;    // cross-entropy
   std::optional<std::int64_t> ignore_index;
   double label_smoothing = 0;
   std::vector<float> class_weights;
+  kernels::PairLoss pair;    // all but cross-entropy
+  bool next_tokens = false;  // cross-entropy: classes are the tokens that the model also reads
 };
 
 // Which array of the data feeds which input of the model, or the loss.
@@ -41,7 +45,9 @@ struct Recipe {
   std::string model_path;
   onnx::ModelFile file;  // parsed once; graphs of several batch sizes are built from it
   ModelSettings model;
-  std::unique_ptr<data::Dataset> dataset;
+  std::shared_ptr<const data::Dataset> dataset;
+  // Arrays of the same names and types; null without validation data, and in evaluation.
+  std::shared_ptr<const data::Dataset> validation;
   bool has_data = true;     // whether the dataset can be read: a plan may do without
   std::vector<Feed> feeds;  // in the order of the model's inputs
   std::size_t label_field = 0;
@@ -56,13 +62,14 @@ struct Recipe {
 // Opens the data, matches it to the model and decides the loss. Without a source, what the model
 // takes is assumed, which is enough to plan. Without a normalisation in the
 // settings, the model's own (kNormalizationKey in its metadata) is used; failing that, uint8 data
-// is normalised by its own mean and deviation when training.
-// Throws Error naming what does not match: missing arrays, shapes, dtypes.
+// is normalised by its own mean and deviation when training. `seed` is of the data's random
+// choices. Throws Error naming what does not match: missing arrays, shapes, dtypes.
 Recipe settle(const ModelSettings& model,
               const DataSettings& data,
               const LossSettings& loss,
               const MachineSettings& machine,
-              data::Split split);
+              data::Split split,
+              std::uint64_t seed = 0);
 
 // The graph of the model for a number of samples, as the file has it.
 onnx::Model build_model(const Recipe& recipe, std::int64_t samples);

@@ -1,4 +1,4 @@
-#include "train/prepare/assumed_data.h"
+#include "train/prepare/data/assumed_data.h"
 
 #include <utility>
 

@@ -1,0 +1,42 @@
+// lowtide completion and lowtide man: what the program knows of its own options.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/reference/reference.h"
+
+namespace lowtide::cli {
+
+void add_completion(CLI::App& app, Action& action) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* const command =
+      app.add_subcommand("completion", "Print what completes options in a shell");
+  command->add_option("shell", *shell, "For which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("bash|zsh|fish");
+  command->callback([shell, &app, &action] {
+    action = [shell, &app] {
+      const std::vector<CommandText> commands = describe(app);
+      fmt::print("{}", *shell == "bash"  ? bash_completion(commands)
+                       : *shell == "zsh" ? zsh_completion(commands)
+                                         : fish_completion(commands));
+      return 0;
+    };
+  });
+}
+
+void add_man(CLI::App& app, Action& action, const std::string& version) {
+  CLI::App* const command =
+      app.add_subcommand("man", "Print the manual page: lowtide man | man -l -");
+  command->callback([&app, &action, version] {
+    action = [&app, version] {
+      fmt::print("{}", manual(describe(app), version));
+      return 0;
+    };
+  });
+}
+
+}  // namespace lowtide::cli

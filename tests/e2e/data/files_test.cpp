@@ -1,0 +1,145 @@
+// Token files and tables, from the file to metrics.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "core/text.h"
+#include "e2e/scene.h"
+
+namespace lowtide::e2e {
+namespace {
+
+Json evaluated(const Words& arguments) {
+  const Outcome outcome = lowtide(Words{"eval", "--json"} + arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return Json::parse(outcome.out);
+}
+
+// Tokens that count up, so that the next one is known.
+std::string counting_tokens(const Scene& scene, int count, int vocabulary) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    bytes += static_cast<char>(i % vocabulary);
+    bytes += '\0';
+  }
+  support::write_file(scene / "text.bin", bytes);
+  return scene / "text.bin";
+}
+
+TEST(TokenFiles, AGptLearnsWhatFollows) {
+  const Scene scene;
+  const std::string model = scene.zoo({"gpt2", "--layers", "1", "--width", "16", "--heads", "2",
+                                       "--vocabulary", "12", "--sequence", "8"});
+  const std::string data = counting_tokens(scene, 600, 12);
+  const Words split = {"--data", data, "--val-split", "0.2"};
+  const Trained trained = train(scene, Words{model, "--batch", "10", "--epochs", "30",
+                                             "--optimizer", "adamw", "--lr", "0.01"} +
+                                           split);
+  const Json before = evaluated(Words{model} + split).at("metrics");
+  const Json after = evaluated(Words{trained.model} + split).at("metrics");
+  EXPECT_NEAR(before.at("perplexity").get<double>(), 12, 3);
+  EXPECT_LT(after.at("perplexity").get<double>(), 1.2);
+  EXPECT_GT(after.at("accuracy").get<double>(), 0.98);
+  EXPECT_GE(before.at("top_5_accuracy"), before.at("accuracy"));
+  EXPECT_EQ(after.at("top_5_accuracy"), 1.0);
+}
+
+TEST(TokenFiles, ATokenOutsideTheVocabularyIsRefused) {
+  const Scene scene;
+  const std::string model = scene.zoo({"gpt2", "--layers", "1", "--width", "16", "--heads", "2",
+                                       "--vocabulary", "12", "--sequence", "8"});
+  expect_refused(scene, {"eval", model, "--data", counting_tokens(scene, 100, 14)},
+                 {"text.bin", "12", "outside"});
+}
+
+// y = 2 a - 3 b + 1, and the class of a point by the sign of a - b.
+std::string table(const Scene& scene, bool classes) {
+  core::RandomStream random(3, 0);
+  std::string text = "a,target,\"b\"\n";
+  for (int i = 0; i < 200; ++i) {
+    const double a = random.normal();
+    const double b = 100 + 10 * random.normal();
+    const double far = a - (b - 100) / 10;
+    text += core::text(
+        "{},{},{}\n", a,
+        classes ? (far > 0 ? "above" : "below") : core::text("{}", 2 * a - 0.3 * (b - 100) + 1.25),
+        b);
+  }
+  support::write_file(scene / "table.csv", text);
+  return scene / "table.csv";
+}
+
+TEST(Tables, NamesAreClasses) {
+  const Scene scene;
+  const std::string model =
+      scene.zoo({"mlp", "--size", "1", "--channels", "2", "--width", "8", "--classes", "2"});
+  const Words data = {"--data", table(scene, true), "--label", "target"};
+  const Trained trained = train(scene, Words{model, "--batch", "20", "--epochs", "20", "--lr",
+                                             "0.1", "--momentum", "0.9", "--normalize"} +
+                                           data);
+  const Json report = evaluated(Words{trained.model} + data);
+  EXPECT_EQ(report.at("classes"), Json({"above", "below"}));
+  EXPECT_GT(report.at("metrics").at("accuracy").get<double>(), 0.95);
+}
+
+TEST(Tables, NumbersAreTargetsOfEachLoss) {
+  const Scene scene;
+  const std::string model =
+      scene.zoo({"mlp", "--size", "1", "--channels", "2", "--width", "16", "--classes", "1"});
+  const Words data = {"--data", table(scene, false), "--label", "target", "--normalize"};
+  for (const Words& loss :
+       {Words{}, {"--loss", "l1"}, {"--loss", "huber", "--huber-delta", "0.5"}}) {
+    const Words arguments = data + loss;
+    const Trained trained = train(scene, Words{model, "--batch", "20", "--epochs", "40", "--lr",
+                                               "0.02", "--momentum", "0.9"} +
+                                             arguments);
+    EXPECT_LT(evaluated(Words{trained.model} + arguments).at("metrics").at("mae").get<double>(),
+              0.4)
+        << testing::PrintToString(loss);
+  }
+}
+
+// The losses by their definitions, from the outputs of the untrained network.
+TEST(Tables, LossesAndMetricsAreThoseOfTheirDefinitions) {
+  const Scene scene;
+  const std::string model =
+      scene.zoo({"mlp", "--size", "1", "--channels", "2", "--width", "4", "--classes", "1"});
+  const std::vector<float> x = {0.5F, -1, 2, 3, -0.25F, 0.125F};
+  const std::vector<float> y = {0, 1, 1};
+  data::NpzWriter writer(scene / "d.npz");
+  support::add_array(writer, "input", core::Shape{3, 2, 1, 1}, x);
+  support::add_array(writer, "label", core::Shape{3, 1}, y);
+  writer.finish();
+  support::write_npy(scene / "x.npy", core::Shape{3, 2, 1, 1}, x);
+  const auto outputs = infer(scene, model, {"input=" + (scene / "x.npy")});
+  const auto z = outputs.begin()->second.values;
+  double squared = 0;
+  double absolute = 0;
+  double huber = 0;
+  double weighted = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double t = double{y[i]};
+    const double d = z[i] - t;
+    squared += d * d / 3;
+    absolute += std::abs(d) / 3;
+    huber += (std::abs(d) <= 0.3 ? d * d / 2 : 0.3 * (std::abs(d) - 0.15)) / 3;
+    const double s = 1 / (1 + std::exp(-z[i]));
+    weighted -= (2.5 * t * std::log(s) + (1 - t) * std::log(1 - s)) / 3;
+  }
+  const Words data = {model, "--data", scene / "d.npz"};
+  const auto loss_of = [&](const Words& loss) {
+    return evaluated(data + loss).at("loss").get<double>();
+  };
+  EXPECT_NEAR(loss_of({"--loss", "mse"}), squared, 1e-6);
+  EXPECT_NEAR(loss_of({"--loss", "l1"}), absolute, 1e-6);
+  EXPECT_NEAR(loss_of({"--loss", "huber", "--huber-delta", "0.3"}), huber, 1e-6);
+  EXPECT_NEAR(loss_of({"--loss", "bce-with-logits", "--pos-weight", "2.5"}), weighted, 1e-6);
+  EXPECT_NEAR(evaluated(data + Words{"--loss", "mse"}).at("metrics").at("mae").get<double>(),
+              absolute, 1e-6);
+  expect_refused(scene, Words{"eval"} + data + Words{"--loss", "bce"},
+                 {"Sigmoid", "bce-with-logits"});
+}
+
+}  // namespace
+}  // namespace lowtide::e2e
