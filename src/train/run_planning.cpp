@@ -114,13 +114,13 @@ void TrainingRun::measure(double seconds) {
   }
   if (spill_) spill_.emplace(settings_.memory.spill);  // training begins with a file of zeros
   if (measured.measured < measured.kernels) {
-    report_.notes.push_back(
+    recipe_.notes.push_back(
         core::text("of {} nodes, {} were measured in {} s; the times of the "
                    "others are the model's, scaled as those were",
                    measured.kernels, measured.measured, seconds));
   }
   if (!cost_cache_.save()) {
-    report_.notes.push_back(core::text("{}: cannot be written, so that measured costs are not kept",
+    recipe_.notes.push_back(core::text("{}: cannot be written, so that measured costs are not kept",
                                        settings_.memory.cost_cache.string()));
   }
   use_costs(std::move(measured.costs));
@@ -132,12 +132,7 @@ void TrainingRun::use_costs(std::vector<plan::Costs> costs) {
              "what fits does not depend on costs");
   }
   report_.costs = "measured";
-  const std::vector<std::string> notes = std::move(report_.notes);
   describe_choice(recipe_, *configuration_, std::nullopt, settings_.memory, report_);
-  for (const std::string& note : notes) {
-    const auto same = std::find(report_.notes.begin(), report_.notes.end(), note);
-    if (same == report_.notes.end()) report_.notes.push_back(note);
-  }
 }
 
 void TrainingRun::answer(const PlanQuestions& questions) {
