@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/pack.h"
+#include "plan/packing/pack.h"
 
 namespace lowtide::plan {
 

@@ -9,7 +9,7 @@
 
 #include "plan/baseline/layers.h"
 #include "plan/model.h"
-#include "plan/pack.h"
+#include "plan/packing/pack.h"
 #include "plan/plan.h"
 #include "plan/problem/graph_problem.h"
 #include "plan/schedule.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/model.h"
-#include "plan/pack.h"
+#include "plan/packing/pack.h"
 #include "plan/sequence.h"
 
 namespace lowtide::plan {

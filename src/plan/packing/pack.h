@@ -8,25 +8,19 @@
 
 #include "lowtide/bytes.h"
 
-namespace lowtide::plan {
+#include "plan/packing/item.h"
 
-struct Item {
-  Bytes size;
-  std::int32_t first = 0;  // in use from here
-  std::int32_t last = 0;   // to here, included
-};
+namespace lowtide::plan {
 
 struct Packing {
   std::vector<Bytes> offsets;  // one per item, from 0; multiples of the sizes' common divisor
   Bytes height;                // end of the highest item
 };
 
-// The most bytes in use at one time: no packing can be lower.
-Bytes max_live(std::span<const Item> items);
-
-// Tries several greedy orders, then perturbs the best one; stops at the lower bound or when the
-// work is spent. Deterministic: work is counted in comparisons (about 10^9 a second), not in time.
-// One order runs in any case: at most n^2 / 2 comparisons for n items.
+// Places the large items from the bottom up in several orders, improves the best ones by local
+// search, and puts the small ones into the gaps; stops at the lower bound or when the work is
+// spent. Deterministic: work is counted in items looked at (about 10^9 a second), not in time.
+// One order runs in any case: about n^2 / 2 looks for n items.
 Packing pack(std::span<const Item> items, std::int64_t work = 100'000'000);
 
 }  // namespace lowtide::plan

@@ -1,5 +1,5 @@
 // Packing alone: pictures, exact answers for tiny cases, random cases, real networks, scale.
-#include "plan/pack.h"
+#include "plan/packing/pack.h"
 
 #include <algorithm>
 #include <numeric>
@@ -133,6 +133,42 @@ TEST(Pack, SurvivesTheCombThatDefeatsFirstFit) {
   const Packing packing = pack(items);
   EXPECT_EQ(faults(items, packing), "");
   EXPECT_EQ(packing.height, max_live(items));
+}
+
+// A rectangle of times and bytes cut into pieces: packed at capacity, they leave no byte free.
+void cut(std::vector<Item>& pieces, core::RandomStream& random, Item whole, std::size_t count) {
+  if (count <= 1) {
+    pieces.push_back(whole);
+    return;
+  }
+  const std::size_t half = count / 2;
+  const std::int32_t times = whole.last - whole.first + 1;
+  const std::int64_t lines = whole.size.count() / 64;
+  if ((random.below(2) == 0 && times > 3) || lines < 4) {
+    if (times < 2) return pieces.push_back(whole);
+    const auto at = whole.first + times / 4 +
+                    static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(times / 2)));
+    cut(pieces, random, item(whole.size.count(), whole.first, at), half);
+    cut(pieces, random, item(whole.size.count(), at + 1, whole.last), count - half);
+    return;
+  }
+  const std::int64_t below =
+      lines / 4 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(lines / 2))) +
+      1;
+  cut(pieces, random, item(64 * below, whole.first, whole.last), half);
+  cut(pieces, random, item(64 * (lines - below), whole.first, whole.last), count - half);
+}
+
+TEST(Pack, PutsPuzzlesWithoutASpareByteTogether) {
+  constexpr std::int64_t kCapacity = std::int64_t{64} << 20U;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    core::RandomStream random(seed, 9);
+    std::vector<Item> items;
+    cut(items, random, item(kCapacity, 0, 999), 20 + 4 * seed);
+    const Packing packing = pack(items);
+    ASSERT_EQ(faults(items, packing), "") << seed;
+    EXPECT_EQ(packing.height, Bytes(kCapacity)) << seed << ": " << items.size() << " pieces";
+  }
 }
 
 TEST(Pack, IsDeterministic) {

@@ -1,0 +1,62 @@
+// Dive: packs items from the bottom up. Each step places one of those that can come to lie lowest
+// at the lowest place on top of what is there, so offsets never lie below a finished gap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/packing/item.h"
+#include "plan/packing/sections.h"
+
+namespace lowtide::plan {
+
+class Dive {
+ public:
+  // Items have bytes.
+  explicit Dive(std::span<const Item> items);
+
+  // What a dive is after. An item is placed only where a packing of `capacity` bytes remains
+  // possible as far as the sums of what is still to come at each time tell, unless all break it;
+  // with no capacity (0), the first one is taken. The dive ends as soon as it reaches `stop`.
+  struct Aim {
+    std::int64_t capacity = 0;
+    std::int64_t stop = INT64_MAX;
+  };
+
+  // Packs in this order of preference: of the items that may go next, the first one does. These are
+  // all that begin below where any item, placed now, would end: another one could be pushed under
+  // them later. Returns the height; if that is not below `stop`, offsets() are good for nothing.
+  std::int64_t run(std::span<const std::uint32_t> order, Aim aim);
+
+  [[nodiscard]] const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  [[nodiscard]] std::int64_t bound() const;  // the most bytes in use at one time
+  [[nodiscard]] std::int64_t work() const { return work_; }
+
+  // Whether two items are ever in use together.
+  [[nodiscard]] bool meet(std::uint32_t a, std::uint32_t b) const {
+    return plan::meet(sections_.spans[a], sections_.spans[b]);
+  }
+
+ private:
+  struct Waiting {
+    std::int64_t offset = 0;  // the lowest place on top of what is there
+    std::int64_t size = 0;
+    Span span;
+    std::uint32_t item = 0;
+  };
+
+  [[nodiscard]] std::size_t choose(std::int64_t lowest_end, std::int64_t capacity);
+  [[nodiscard]] bool leaves_room(const Waiting& one, std::int64_t capacity) const;
+  std::int64_t place(std::size_t chosen);
+
+  Sections sections_;
+  std::vector<std::int64_t> sizes_;    // by item
+  std::vector<std::int64_t> offsets_;  // by item
+  std::vector<std::int64_t> to_come_;  // by section: bytes of what is not placed yet
+  std::vector<Waiting> waiting_;       // in order of preference
+  std::int64_t work_ = 0;
+};
+
+}  // namespace lowtide::plan
