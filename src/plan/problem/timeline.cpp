@@ -7,49 +7,117 @@
 
 namespace lowtide::plan {
 
-Timeline::Timeline(const Problem& problem)
-    : problem_(&problem),
-      bits_(static_cast<int>(std::bit_width(problem.tasks.size() + 1))),
-      variants_(problem.tasks.size()),
-      touches_(problem.tensors.size()) {
-  for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
-    const Tensor& tensor = problem.tensors[TensorId(i)];
-    if (!tensor.producer.valid()) touches_[TensorId(i)].push_back({kStart, true});
-  }
+Choices fastest_choices(const Problem& problem) {
+  Choices result{.repetitions = {},
+                 .variants = core::IdVector<TaskId, std::uint8_t>(problem.tasks.size())};
   for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-    const TaskId id(i);
-    variants_[id] = static_cast<std::uint8_t>(fastest_variant(problem.tasks[id]));
-    const Variant& variant = chosen(id);
-    seconds_ += variant.seconds;
-    times_.push_back(first(id));
-    tasks_.push_back(id);
-    bytes_.push_back(variant.workspace);
-    own_.push_back(variant.workspace);
-    for (const TensorId read : variant.reads) touches_[read].push_back({first(id), false});
-    for (const TensorId write : variant.writes) touches_[write].push_back({first(id), true});
+    result.variants[TaskId(i)] =
+        static_cast<std::uint8_t>(fastest_variant(problem.tasks[TaskId(i)]));
   }
-  for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
-    std::vector<Touch>& touches = touches_[TensorId(i)];
-    if (problem.tensors[TensorId(i)].lasting) touches.push_back({kEnd, false});
-    if (touches.empty() || touches.back().time == kStart) continue;
-    paint(TensorId(i), touches.front().time, touches.back().time, 1, kClosed);
-  }
-  for (const Time time : times_) refresh(time);
+  return result;
 }
 
-Timeline::Timeline(const Problem& problem, const Choices& choices) : Timeline(problem) {
-  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-    if (choices.variants[TaskId(i)] != variants_[TaskId(i)]) {
-      choose(TaskId(i), choices.variants[TaskId(i)]);
-    }
-  }
-  for (const Repetition& what : choices.repetitions) add(what);
-}
-
-bool Timeline::allowed(Repetition what) const {
-  const Task& task = problem_->tasks[what.task];
+bool allowed(const Problem& problem, Repetition what) {
+  const Task& task = problem.tasks[what.task];
   return task.repeatable && what.task < what.stage &&
          (!task.deadline.valid() || what.stage <= task.deadline);
+}
+
+namespace {
+
+// Bytes in use at each step, from the stretches in which each copy of a tensor is.
+class Stretches {
+ public:
+  explicit Stretches(const Problem& problem, std::size_t steps)
+      : problem_(problem), open_(problem.tensors.size()), changes_(steps + 1, 0) {}
+
+  void write(TensorId tensor, std::size_t step) {
+    close(tensor);
+    open_[tensor] = {step, step, true};
+  }
+  void read(TensorId tensor, std::size_t step) { open_[tensor].last = step; }
+  void close(TensorId tensor) {
+    Stretch& stretch = open_[tensor];
+    if (!stretch.open) return;
+    changes_[stretch.first] += problem_.tensors[tensor].bytes;
+    changes_[stretch.last + 1] -= problem_.tensors[tensor].bytes;
+    stretch.open = false;
+  }
+  // Of all that was closed.
+  void add_to(std::vector<std::int64_t>& bytes) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += sum += changes_[i];
+  }
+
+ private:
+  struct Stretch {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    bool open = false;
+  };
+  const Problem& problem_;
+  core::IdVector<TensorId, Stretch> open_;
+  std::vector<std::int64_t> changes_;
+};
+
+}  // namespace
+
+Timeline::Timeline(const Problem& problem) : Timeline(problem, fastest_choices(problem)) {}
+
+Timeline::Timeline(const Problem& problem, const Choices& choices)
+    : problem_(&problem),
+      bits_(static_cast<int>(std::bit_width(problem.tasks.size() + 1))),
+      variants_(choices.variants),
+      repetitions_(choices.repetitions),
+      touches_(problem.tensors.size()) {
+  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
+    seconds_ += chosen(TaskId(i)).seconds;
+    times_.push_back(first(TaskId(i)));
+  }
+  for (const Repetition& what : repetitions_) {
+    seconds_ += chosen(what.task).seconds_again;
+    times_.push_back(again(what));
+  }
+  std::sort(times_.begin(), times_.end());
+  fill_steps();
+}
+
+// Touches and bytes, from the times.
+void Timeline::fill_steps() {
+  Stretches stretches(*problem_, times_.size());
+  for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
+    const TensorId id(i);
+    if (problem_->tensors[id].producer.valid()) continue;
+    touches_[id].push_back({kStart, true});
+    stretches.write(id, 0);
+  }
+  for (std::size_t step = 0; step < times_.size(); ++step) {
+    const Time time = times_[step];
+    const TaskId id = tasks_.emplace_back(task_at(time));
+    const Variant& variant = chosen(id);
+    bytes_.push_back(variant.workspace);
+    own_.push_back(variant.workspace);
+    for (const TensorId read : variant.reads) {
+      touches_[read].push_back({time, false});
+      stretches.read(read, step);
+    }
+    for (const TensorId write : variant.writes) {
+      touches_[write].push_back({time, true});
+      stretches.write(write, step);
+    }
+  }
+  for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
+    const TensorId id(i);
+    std::vector<Touch>& touches = touches_[id];
+    if (problem_->tensors[id].lasting) {
+      touches.push_back({kEnd, false});
+      stretches.read(id, times_.size() - 1);
+    }
+    // What nothing reads is never there.
+    if (!touches.empty() && touches.back().time != kStart) stretches.close(id);
+  }
+  stretches.add_to(bytes_);
+  for (const Time time : times_) refresh(time);
 }
 
 bool Timeline::contains(Repetition what) const {

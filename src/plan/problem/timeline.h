@@ -26,6 +26,19 @@ struct Choices {
   core::IdVector<TaskId, std::uint8_t> variants;
 };
 
+// Every task once, in its fastest variant.
+Choices fastest_choices(const Problem& problem);
+
+// Whether the repetition is one the problem allows.
+bool allowed(const Problem& problem, Repetition what);
+
+// A schedule and what it takes.
+struct Candidate {
+  Choices choices;
+  double seconds = 0;
+  std::int64_t peak = 0;  // bytes in use at most: a packing is at least this high
+};
+
 // Every set of repetitions is a valid schedule: a tensor stays from the execution that writes it to
 // the last that reads it before it is written again, so that every read finds it. Only the bytes
 // tell good sets from bad ones.
@@ -37,8 +50,7 @@ class Timeline {
   explicit Timeline(const Problem& problem);
   Timeline(const Problem& problem, const Choices& choices);
 
-  // Whether the repetition is one the problem allows.
-  [[nodiscard]] bool allowed(Repetition what) const;
+  [[nodiscard]] bool allowed(Repetition what) const { return plan::allowed(*problem_, what); }
   [[nodiscard]] bool contains(Repetition what) const;
   void add(Repetition what);     // allowed and not there yet
   void remove(Repetition what);  // there
@@ -52,6 +64,7 @@ class Timeline {
     return problem_->tasks[task].variants[variants_[task]];
   }
   [[nodiscard]] Choices choices() const { return {repetitions_, variants_}; }
+  [[nodiscard]] Candidate candidate() const { return {choices(), seconds_, peak()}; }
 
   // Steps: the executions in time's order.
   [[nodiscard]] std::size_t steps() const { return times_.size(); }
@@ -97,6 +110,7 @@ class Timeline {
   [[nodiscard]] bool unread(Repetition what) const;
 
  private:
+  void fill_steps();
   [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
   [[nodiscard]] std::size_t step_at(Time time) const;
   [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;

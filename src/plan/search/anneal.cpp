@@ -39,7 +39,7 @@ class Annealer {
     price_ = typical_price_ = bytes > 0 ? seconds / bytes : 0;
   }
 
-  Choices run() {
+  Candidate run() {
     now_ = value();
     note_best();
     const double cooling = std::pow(1e-3, 1.0 / static_cast<double>(settings_.moves));
@@ -81,10 +81,9 @@ class Annealer {
 
   void note_best() {
     if (excess_ > best_excess_) return;
-    if (excess_ == best_excess_ && line_.seconds() >= best_seconds_ - 1e-12) return;
+    if (excess_ == best_excess_ && line_.seconds() >= best_.seconds - 1e-12) return;
     best_excess_ = excess_;
-    best_seconds_ = line_.seconds();
-    best_ = line_.choices();
+    best_ = line_.candidate();
   }
 
   bool change() {
@@ -252,13 +251,12 @@ class Annealer {
   std::int64_t before_ = 0;  // the last move
   std::int64_t within_ = 0;  // moves of this round that met the limit
   std::int64_t best_excess_ = INT64_MAX;
-  double best_seconds_ = 0;
-  Choices best_;
+  Candidate best_;
 };
 
 }  // namespace
 
-Choices anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings) {
+Candidate anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings) {
   return Annealer(problem, start, settings).run();
 }
 

@@ -18,6 +18,6 @@ struct AnnealSettings {
 
 // The fastest schedule met within the limit, starting from `start`; where there is none, the one
 // with the lowest peak.
-Choices anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings);
+Candidate anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings);
 
 }  // namespace lowtide::plan

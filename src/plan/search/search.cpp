@@ -22,9 +22,7 @@ std::vector<Candidate> pareto(std::vector<Candidate> all) {
 std::vector<Candidate> search(const Problem& problem, Policy policy) {
   if (problem.tasks.empty()) return {{}};
   std::vector<Candidate> candidates;
-  const auto add = [&](const Timeline& line) {
-    candidates.push_back({line.choices(), line.seconds(), line.peak()});
-  };
+  const auto add = [&](const Timeline& line) { candidates.push_back(line.candidate()); };
   if (policy != Policy::kChen) add(Timeline(problem));
   if (policy != Policy::kKeep) {
     for (const Choices& choices : chen(problem)) add(Timeline(problem, choices));

@@ -9,12 +9,6 @@
 
 namespace lowtide::plan {
 
-struct Candidate {
-  Choices choices;
-  double seconds = 0;
-  std::int64_t peak = 0;  // bytes in use at most: a packing is at least this high
-};
-
 // Fastest first; without those that are not smaller than something at least as fast.
 std::vector<Candidate> pareto(std::vector<Candidate> all);
 

@@ -16,29 +16,30 @@ constexpr std::uint64_t kStarts = 2;
 constexpr std::int64_t kMoves = 80'000;  // of each start
 
 // What a schedule is judged by: bytes beyond the limit, then seconds.
-std::pair<std::int64_t, double> rank(const Timeline& line, std::int64_t limit) {
-  return {std::max<std::int64_t>(line.peak() - limit, 0), line.seconds()};
+std::pair<std::int64_t, double> rank(const Candidate& one, std::int64_t limit) {
+  return {std::max<std::int64_t>(one.peak - limit, 0), one.seconds};
 }
 
 }  // namespace
 
 Choices solve(const Problem& problem, std::int64_t limit) {
-  Timeline best(problem);
+  Candidate best = Timeline(problem).candidate();
   const auto consider = [&](const Choices& start, const AnnealSettings& settings) {
-    Timeline line(problem, anneal(problem, start, settings));
-    if (rank(line, limit) < rank(best, limit)) best = std::move(line);
+    Candidate found = anneal(problem, start, settings);
+    if (rank(found, limit) < rank(best, limit)) best = std::move(found);
   };
   const std::vector<TaskId> peak = crowded_steps(problem, limit, 1);
-  if (peak.empty()) return best.choices();
-  const Choices all_kept = best.choices();
+  if (peak.empty()) return best.choices;
+  const Choices all_kept = best.choices;
   for (std::uint64_t seed = 1; seed <= kStarts; ++seed) {
     consider(all_kept, {.limit = limit, .moves = kMoves, .seed = seed, .heat = 1});
   }
   const Cut cut(problem, peak.front(), seconds_of_all_repetitions(problem));
   consider(relaxed(problem, cut, limit),
            {.limit = limit, .moves = kMoves, .seed = kStarts + 2, .heat = 0.3});
-  consider(best.choices(), {.limit = limit, .moves = kMoves, .seed = kStarts + 1, .heat = 0.2});
-  return best.choices();
+  consider(Choices(best.choices),
+           {.limit = limit, .moves = kMoves, .seed = kStarts + 1, .heat = 0.2});
+  return best.choices;
 }
 
 }  // namespace lowtide::plan

@@ -17,7 +17,7 @@ class Sweeper {
   Sweeper(const Problem& problem, std::vector<Candidate> start)
       : problem_(problem), found_(std::move(start)) {
     const auto tasks = static_cast<std::int64_t>(problem.tasks.size());
-    moves_ = std::clamp<std::int64_t>(kWork / (tasks + kWorkOfAMove) / (3 * kLevels), 200, 4000);
+    moves_ = std::min<std::int64_t>(kWork / (tasks + kWorkOfAMove) / (3 * kLevels), 4000);
   }
 
   std::vector<Candidate> run() {
@@ -48,6 +48,7 @@ class Sweeper {
  private:
   static constexpr double kRatio = 0.97;
   static constexpr std::int64_t kLevels = 40;
+  static constexpr std::int64_t kFewestMoves = 50;    // fewer change nothing: not worth a walk
   static constexpr std::int64_t kMostEffort = 16;     // times the moves of other limits
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 60'000'000;
@@ -72,9 +73,10 @@ class Sweeper {
   bool improve(const Choices& start, std::int64_t limit, std::int64_t effort = 1) {
     AnnealSettings how = settings(limit);
     how.moves *= effort;
-    const Timeline line(problem_, anneal(problem_, start, how));
-    if (line.peak() > limit) return false;
-    found_.push_back({line.choices(), line.seconds(), line.peak()});
+    Candidate found = how.moves < kFewestMoves ? Timeline(problem_, start).candidate()
+                                               : anneal(problem_, start, how);
+    if (found.peak > limit) return false;
+    found_.push_back(std::move(found));
     return true;
   }
 
