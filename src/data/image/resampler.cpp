@@ -34,7 +34,7 @@ Resampler::Axis Resampler::weigh(const AxisMap& map, std::int64_t size) {
       sum = 1;
     }
     for (std::size_t k = taps.weights; k < axis.weights.size(); ++k) {
-      axis.weights[k] = static_cast<float>(double{axis.weights[k]} / sum);
+      axis.weights[k] = static_cast<float>(static_cast<double>(axis.weights[k]) / sum);
     }
     axis.taps.push_back(taps);
   }

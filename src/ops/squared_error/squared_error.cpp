@@ -98,7 +98,7 @@ double minus_log_sigmoid(double z) {
 
 double reference_loss(const PairLoss& a, double z, double t) {
   const double far = std::abs(z - t);
-  const double p = double{a.parameter};
+  const auto p = static_cast<double>(a.parameter);
   switch (a.kind) {
     case PairLossKind::kSquaredError: break;
     case PairLossKind::kAbsoluteError: return far;
@@ -110,7 +110,7 @@ double reference_loss(const PairLoss& a, double z, double t) {
 }
 
 double reference_gradient(const PairLoss& a, double z, double t) {
-  const double p = double{a.parameter};
+  const auto p = static_cast<double>(a.parameter);
   switch (a.kind) {
     case PairLossKind::kSquaredError: break;
     case PairLossKind::kAbsoluteError: return z > t ? 1.0 : z < t ? -1.0 : 0.0;
