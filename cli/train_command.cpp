@@ -229,7 +229,6 @@ void add_train(CLI::App& app, Action& action) {
   command
       ->add_option("--plan", options->settings.memory.plan,
                    "Run the plan that `lowtide plan -o` wrote for this model, batch and settings")
-      ->excludes(command->get_option("--policy"))
       ->type_name("plan.json");
   command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");
   command

@@ -39,7 +39,13 @@ void TrainingRun::obey_plan() {
                "{}: needs a spill file of {}, beyond the --spill-limit of {}", name,
                configuration_->spill_bytes().str(), memory.spill_limit->str());
   }
-  memory.policy = plan::name(configuration_->main().plan->policy);
+  const std::string policy(plan::name(configuration_->main().plan->policy));
+  if (memory.policy != policy && memory.policy != MemorySettings().policy) {
+    throw fail(ErrorCode::kInvalidArgument,
+               "{}: is a plan for another run: --policy was {} there and is {} here", name, policy,
+               memory.policy);
+  }
+  memory.policy = policy;
   report_.costs = file.costs == "measured" ? "measured" : "model";
   report_.runtime = runtime(*configuration_);
   report_.smallest_feasible =

@@ -119,8 +119,11 @@ TEST_F(PlanFiles, ThatAreWrongAreRefused) {
 }
 
 TEST_F(PlanFiles, HoldNoPolicyBesides) {
-  EXPECT_EQ(lowtide(Words{"train"} + run + Words{"--plan", file, "--policy", "keep"}).exit_code, 2);
-  expect_no_use(run, {});  // there is no such file
+  expect_no_use(run, {"No such file"});
+  make(run + Words{"--policy", "chen"}, smallest_budget(run + Words{"--policy", "chen"}));
+  expect_no_use(run + Words{"--policy", "keep"}, {"--policy was chen there and is keep here"});
+  const Trained obeying = train(scene, run + Words{"--plan", file, "--steps", "1"});
+  EXPECT_EQ(obeying.result.at("plan").at("policy"), "chen");
 }
 
 }  // namespace
