@@ -177,6 +177,11 @@ void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
   group->add_option("--clip-norm", optimizer.clip_norm, "Largest global norm of the gradients")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
+  group
+      ->add_option("--ema", optimizer.ema,
+                   "Write a running mean of the weights, of which each step keeps this share")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
 }
 
 void add_schedule(CLI::App& command, Schedule& schedule) {
@@ -301,6 +306,33 @@ void add_machine(CLI::App& command, MachineSettings& machine) {
       ->type_name("native|avx512|avx2|reference");
 }
 
+void add_checkpoint(CLI::App& command, CheckpointSettings& checkpoint) {
+  CLI::Option_group* const group = command.add_option_group("Checkpoints");
+  CLI::Option* const file =
+      group
+          ->add_option("--checkpoint", checkpoint.file,
+                       "Save here what it takes to go on: now and then, at the end, and on Ctrl-C")
+          ->type_name("FILE");
+  group
+      ->add_option("--checkpoint-every", checkpoint.every,
+                   "Steps between checkpoints; default: one at the end of each epoch")
+      ->check(CLI::PositiveNumber)
+      ->needs(file)
+      ->type_name("N");
+  group
+      ->add_option("--keep-checkpoints", checkpoint.keep,
+                   "The newest and the ones before it, as FILE.1, FILE.2, ...")
+      ->check(CLI::Range(1, 10))
+      ->capture_default_str()
+      ->needs(file)
+      ->type_name("K");
+  group
+      ->add_option("--resume", checkpoint.resume,
+                   "Go on from this checkpoint, as if the run had never stopped; the same as "
+                   "--checkpoint and not there yet: begin")
+      ->type_name("FILE");
+}
+
 CLI::Option* add_training(CLI::App& command,
                           TrainSettings& settings,
                           RawModel& model,
@@ -334,6 +366,11 @@ CLI::Option* add_training(CLI::App& command,
                   "Running variance from the batch variance divided by n - 1 (pytorch) or n (onnx)")
       ->transform(CLI::CheckedTransformer(rules))
       ->type_name("pytorch|onnx");
+  command.add_flag(
+      "--detect-anomaly", settings.detect_anomaly,
+      "Check each step before its updates; where a number is not finite, name the node "
+      "that made the first one");
+  add_checkpoint(command, settings.checkpoint);
   add_machine(command, settings.machine);
   return source;
 }

@@ -19,6 +19,7 @@
 #include "cli/report/html_page.h"
 #include "cli/report/progress.h"
 #include "cli/report/report_json.h"
+#include "cli/report/step_log.h"
 #include "cli/report/trace_report.h"
 
 namespace lowtide::cli {
@@ -42,42 +43,6 @@ struct Options {
   std::filesystem::path trace;
   std::filesystem::path report;
   bool json = false;
-};
-
-// One JSON object a step, written as the steps happen.
-class StepLog {
- public:
-  explicit StepLog(const std::filesystem::path& path) : path_(path.string()) {
-    if (path_.empty()) return;
-    file_.reset(std::fopen(path_.c_str(), "w"));
-    if (!file_) throw failure();
-  }
-
-  void write(const StepReport& step) {
-    if (!file_) return;
-    const nlohmann::json line = {
-        {"step", step.step},
-        {"epoch", step.epoch},
-        {"loss", step.loss},
-        {"lr", step.lr},
-        {"grad_norm", step.grad_norm},
-        {"samples_per_second", static_cast<double>(step.samples) / std::max(step.seconds, 1e-9)},
-        {"rss_bytes", step.resident.count()}};
-    if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 ||
-        std::fflush(file_.get()) != 0) {
-      throw failure();
-    }
-  }
-
- private:
-  [[nodiscard]] Error failure() const { return {ErrorCode::kIo, path_ + ": cannot write the log"}; }
-
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
 };
 
 // What the steps add up to.
@@ -139,6 +104,7 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
           {"micro_batch", plan.micro_batch},
           {"plan", plan_json(plan)},
           {"notes", plan.notes},
+          {"checkpoint", options.settings.checkpoint.file.string()},
           {"output", options.out.string()}};
 }
 
@@ -165,36 +131,81 @@ void check_writable(const std::filesystem::path& out) {
   }
 }
 
+// Saves the checkpoints that the settings ask for.
+class CheckpointWriter {
+ public:
+  CheckpointWriter(const CheckpointSettings& settings, Trainer& trainer)
+      : settings_(settings), trainer_(&trainer), saved_(trainer.steps_done()) {}
+
+  // After a step: saves where it is time.
+  void after(const StepReport& step) {
+    const bool due = settings_.every ? step.step % *settings_.every == 0 : step.epoch_ends;
+    if (due) save();
+  }
+
+  // The present state, where it is not saved yet.
+  void save() {
+    if (settings_.file.empty() || saved_ == trainer_->steps_done()) return;
+    trainer_->save_checkpoint(settings_.file, settings_.keep);
+    saved_ = trainer_->steps_done();
+  }
+
+  // What a run that ends in an error leaves to go on from, in words.
+  std::string save_after_error() {
+    if (settings_.file.empty()) return "";
+    try {
+      save();
+    } catch (const Error&) {
+      // The state is spoilt, or saving is what failed: the error that ended the run says enough.
+    }
+    return saved_ > 0 ? fmt::format("; {} holds step {}", settings_.file.string(), saved_) : "";
+  }
+
+ private:
+  CheckpointSettings settings_;
+  Trainer* trainer_;
+  std::int64_t saved_;
+};
+
+// Steps to the end, or until a signal comes.
+Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
+  StepLog log(options.log, trainer.steps_done());
+  CheckpointWriter checkpoints(options.settings.checkpoint, trainer);
+  Progress progress(options.json, trainer.total_steps(), trainer.plan().budget);
+  Totals totals;
+  try {
+    while (trainer.steps_done() < trainer.total_steps() && !interrupted) {
+      const StepReport step = trainer.step();
+      log.write(step);
+      totals.add(step);
+      if (options.settings.report) curves.add(step);
+      progress.show(step);
+      checkpoints.after(step);
+    }
+  } catch (const Error& error) {
+    progress.close();
+    throw Error(error.code(), error.what() + checkpoints.save_after_error());
+  }
+  progress.close();
+  checkpoints.save();
+  return totals;
+}
+
 int train(const std::shared_ptr<Options>& options) {
   finish(options->model, options->settings.model);
   finish(options->loss, options->settings.loss);
   check_writable(options->out);
   check_writable(options->trace);
   check_writable(options->report);
+  check_writable(options->settings.checkpoint.file);
   options->settings.trace = !options->trace.empty();
   options->settings.report = !options->report.empty();
   Trainer trainer(options->settings);
-  StepLog log(options->log);
   say(options->json, plan_text(trainer.plan()));
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
-  Progress progress(options->json, trainer.total_steps(), trainer.plan().budget);
-  Totals totals;
   Curves curves;
-  while (trainer.steps_done() < trainer.total_steps() && !interrupted) {
-    StepReport step;
-    try {
-      step = trainer.step();
-    } catch (...) {
-      progress.close();
-      throw;
-    }
-    log.write(step);
-    totals.add(step);
-    if (options->settings.report) curves.add(step);
-    progress.show(step);
-  }
-  progress.close();
+  const Totals totals = run_steps(*options, trainer, curves);
   if (!options->out.empty()) {
     trainer.save(options->out);
     say(options->json, fmt::format("wrote {}", options->out.string()));

@@ -27,6 +27,10 @@ struct OptimizerSettings {
   std::vector<std::string> no_decay = {};  // globs over names of parameters that do not decay
   // Gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all trained parameters.
   std::optional<double> clip_norm;
+  // In (0, 1): keeps a running mean of each trained tensor, mean = ema mean + (1 - ema) p after
+  // each update of p, which begins as the p that the run began with. Trainer::save() writes the
+  // means.
+  std::optional<double> ema = std::nullopt;
 };
 
 enum class ScheduleKind { kConstant, kCosine, kLinear, kStep, kOneCycle };

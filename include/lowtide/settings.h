@@ -117,6 +117,17 @@ struct MachineSettings {
   std::string isa = "native";  // native, avx512, avx2, reference
 };
 
+// What outlives the process. The command writes its checkpoints as these say; with the library,
+// call Trainer::save_checkpoint() when it is time.
+struct CheckpointSettings {
+  std::filesystem::path file = {};    // where they go; empty: none
+  std::optional<std::int64_t> every;  // steps between them; none: one at the end of each epoch
+  int keep = 2;  // the newest and keep - 1 older ones, as `file`.1, `file`.2, ...
+  // Go on from this checkpoint: the weights that come out are those of a run that never stopped.
+  // The same as `file` and not there yet: begin anew.
+  std::filesystem::path resume = {};
+};
+
 struct TrainSettings {
   ModelSettings model;
   DataSettings data;
@@ -127,12 +138,17 @@ struct TrainSettings {
   std::vector<DropoutSettings> dropout;  // of several that match, the last counts
   MemorySettings memory;
   MachineSettings machine;
+  CheckpointSettings checkpoint;
   RunningStatistics running_statistics = RunningStatistics::kPyTorch;
   std::optional<std::int64_t> epochs;  // default 1; not together with steps
   std::optional<std::int64_t> steps;   // optimizer updates
   std::uint64_t seed = 0;              // of shuffling, augmentation and dropout
-  bool report = false;                 // keep what a report shows: PlanReport's sweep and tensors
-  bool trace = false;                  // keep the times of the fastest step's nodes
+  // Where a step goes wrong, say where its first number appeared that is not finite, with the
+  // weights as they were before it. Updates then wait for the norm of the gradients, as they do for
+  // clipping, which may take memory; the numbers are the same.
+  bool detect_anomaly = false;
+  bool report = false;  // keep what a report shows: PlanReport's sweep and tensors
+  bool trace = false;   // keep the times of the fastest step's nodes
 };
 
 struct EvalSettings {

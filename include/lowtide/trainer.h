@@ -47,8 +47,9 @@ class Trainer {
   [[nodiscard]] std::int64_t steps_done() const;
 
   // One optimizer step on the next batch. Throws Error for bad data (kInvalidArgument, kNumeric),
-  // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite;
-  // the weights are then spoilt and not worth saving.
+  // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite.
+  // After that no step follows, and saving is refused where the step had changed any state: see
+  // TrainSettings::detect_anomaly. A new trainer goes on from the last checkpoint.
   StepReport step();
 
   // The plans of all programs, as PlanReport::plan_json. Allocates in proportion to the number of
@@ -62,6 +63,13 @@ class Trainer {
   // Writes the model with the present weights: names, interface, opset and everything not trained
   // stay. Atomic: an existing file is replaced whole or not at all. Throws Error(kIo).
   void save(const std::filesystem::path& path) const;
+
+  // Writes all that CheckpointSettings::resume needs to `path`: weights, running statistics, the
+  // optimizer's state, counters, and what the run is (docs/checkpoints.md). Atomic like save(); of
+  // the older ones there, `keep` - 1 stay beside it. Throws Error: kIo with what was there before
+  // untouched; kNumeric where the last step failed half-way or the state holds a number that is not
+  // finite.
+  void save_checkpoint(const std::filesystem::path& path, int keep = 2);
 
  private:
   class Session;

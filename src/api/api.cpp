@@ -34,6 +34,9 @@ std::int64_t Trainer::steps_done() const { return session_->run.steps_done(); }
 StepReport Trainer::step() { return session_->run.step(); }
 TraceReport Trainer::trace() const { return session_->run.trace(); }
 void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
+void Trainer::save_checkpoint(const std::filesystem::path& path, int keep) {
+  session_->run.save_checkpoint(path, keep);
+}
 
 void Trainer::write_plan(std::ostream& stream) const { session_->run.write_plan(stream); }
 

@@ -312,12 +312,12 @@ void GraphWriter::write() {
   model.add(wire_field(7, std::move(content_)));
   const WireWriter opset = WireWriter().text(1, "").integer(2, kOpset);
   model.add(WireWriter().message(8, opset).bytes());
-  OutputFile file(out_);
+  core::OutputFile file(out_);
   model.write_to(file);
   if (external_) {
     std::filesystem::path data_path = out_;
     data_path += ".data";
-    OutputFile data_file(data_path);
+    core::OutputFile data_file(data_path);
     data_.write_to(data_file);
     data_file.commit();
   }

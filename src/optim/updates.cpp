@@ -16,6 +16,8 @@ using graph::GraphBuilder;
 using graph::Role;
 using graph::ValueId;
 
+constexpr std::string_view kEmaSuffix = "ema";
+
 void check(bool sound, std::string_view name, double value) {
   if (sound) return;
   throw core::fail(ErrorCode::kInvalidArgument, "{} = {} is outside its range", name, value);
@@ -27,6 +29,7 @@ void check(const OptimizerSettings& s) {
   for (const double beta : s.betas) check(beta >= 0 && beta < 1, "beta", beta);
   check(s.eps >= 0, "eps", s.eps);
   if (s.clip_norm) check(*s.clip_norm > 0, "clip norm", *s.clip_norm);
+  if (s.ema) check(*s.ema > 0 && *s.ema < 1, "ema", *s.ema);
   if (s.kind == OptimizerKind::kSgd && s.nesterov && s.momentum == 0) {
     throw core::fail(ErrorCode::kInvalidArgument, "Nesterov's method needs a momentum");
   }
@@ -63,12 +66,21 @@ class Step {
                         .weight_decay = weight_decay,
                         .decoupled = settings_.kind == OptimizerKind::kAdamW});
     }
+    if (settings_.ema) average(t.parameter);
   }
 
  private:
-  ValueId state(ValueId parameter, std::string_view suffix) {
+  ValueId state(ValueId parameter, std::string_view suffix, graph::Content content = {}) {
     const std::string name = text("{}/{}", b_.graph().value(parameter).name, suffix);
-    return b_.state(name, b_.type(parameter), Role::kOptimizer);
+    return b_.state(name, b_.type(parameter), Role::kOptimizer, std::move(content));
+  }
+
+  // Of the parameter as the node just added leaves it; at first it is the parameter.
+  void average(ValueId parameter) {
+    const graph::NodeId update(b_.graph().node_count() - 1);
+    const ValueId updated = b_.graph().node(update).outputs[0];
+    const ValueId mean = state(parameter, kEmaSuffix, b_.graph().value(parameter).content);
+    ops::moving_average(b_, mean, updated, {.keep = *settings_.ema});
   }
 
   GraphBuilder& b_;
@@ -158,5 +170,7 @@ Accumulation add_accumulation(GraphBuilder& b, std::span<const Trained> trained)
 }
 
 std::string accumulator_name(std::string_view parameter) { return text("{}/gradient", parameter); }
+
+std::string ema_name(std::string_view parameter) { return text("{}/{}", parameter, kEmaSuffix); }
 
 }  // namespace lowtide::optim

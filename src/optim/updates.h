@@ -27,7 +27,8 @@ struct Updates {
 };
 
 // Appends an optimizer step to the graph. Its state is "<parameter>/momentum" (SGD with momentum)
-// or "<parameter>/exp_avg" and "<parameter>/exp_avg_sq" (Adam), all zeros at first. Without
+// or "<parameter>/exp_avg" and "<parameter>/exp_avg_sq" (Adam), all zeros at first, and the mean of
+// the weights, ema_name(), where settings ask for it. Without
 // clipping each update needs its own gradient only, so gradients need not live side by side; with
 // clipping all of them wait for the norm. Throws Error(kInvalidArgument) for settings outside their
 // ranges.
@@ -49,5 +50,7 @@ Accumulation add_accumulation(graph::GraphBuilder& b, std::span<const Trained> t
 
 // The name of the state value that holds a parameter's summed gradient.
 std::string accumulator_name(std::string_view parameter);
+// And of the one that holds the running mean of its values.
+std::string ema_name(std::string_view parameter);
 
 }  // namespace lowtide::optim

@@ -95,7 +95,7 @@ void Program::run(const BoundStep& step, const graph::StepContext& context) {
   step.kernel->run({step.in, step.out, step.scratch, &context});
 }
 
-void Program::step(const graph::StepContext& context, Timeline* timeline) const {
+bool Program::step(const graph::StepContext& context, Timeline* timeline, Watch* watch) const {
   if (transfers_) transfers_->begin();
   Clock::time_point begin;
   if (timeline != nullptr) begin = Clock::now();
@@ -104,13 +104,19 @@ void Program::step(const graph::StepContext& context, Timeline* timeline) const 
       transfers_->before(step.position);
       if (timeline != nullptr) begin = Clock::now();  // waiting is not the node's
     }
+    if (watch != nullptr) watch->before(step.node, step.in);
     run(step, context);
+    if (watch != nullptr && !watch->after(step.node, step.out)) {
+      if (transfers_) transfers_->stop();
+      return false;
+    }
     if (timeline == nullptr) continue;
     const Clock::time_point end = Clock::now();
     timeline->add(step.node, begin, end);
     begin = end;
   }
   if (transfers_) transfers_->end();
+  return true;
 }
 
 void Program::measure(const graph::StepContext& context, Probe& probe) const {

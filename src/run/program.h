@@ -11,6 +11,7 @@
 #include "run/kernels.h"
 #include "run/timeline.h"
 #include "run/transfers.h"
+#include "run/watch.h"
 
 namespace lowtide::run {
 
@@ -43,10 +44,13 @@ class Program {
                       memory::SpillStore* spill = nullptr);
 
   // Runs all steps once; no transfer is under way afterwards. Allocates nothing. Notes each step's
-  // times where a timeline is given. Throws Error(kIo) when a transfer fails: then the values are
-  // lost, and some transfers may still be under way, so that the spill store must go before the
-  // program and the arena.
-  void step(const graph::StepContext& context, Timeline* timeline = nullptr) const;
+  // times where a timeline is given. Returns false where the watch stopped it: what is not computed
+  // yet stays so, state and spill file included. Throws Error(kIo) when a transfer fails: then the
+  // values are lost, and some transfers may still be under way, so that the spill store must go
+  // before the program and the arena.
+  bool step(const graph::StepContext& context,
+            Timeline* timeline = nullptr,
+            Watch* watch = nullptr) const;
 
   // Goes through all steps, transfers included, but runs only the kernels that the probe wants.
   // What the others would have written is left as it was.

@@ -51,6 +51,12 @@ void Transfers::before(std::int32_t step) {
 
 void Transfers::end() { before(std::numeric_limits<std::int32_t>::max()); }
 
+void Transfers::stop() {
+  for (std::size_t i = 0; i < next_; ++i) {
+    if (!actions_[i].wait) store_.wait(*actions_[i].transfer);
+  }
+}
+
 void Transfers::act(const Action& action) {
   if (!action.wait) {
     store_.submit(*action.transfer);

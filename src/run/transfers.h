@@ -29,6 +29,8 @@ class Transfers {
   void before(std::int32_t step);
   // What comes behind the last step: afterwards nothing is under way.
   void end();
+  // In place of end() where a pass stops early: waits for what has begun, and begins no more.
+  void stop();
 
   // Seconds spent waiting since the transfers were made.
   [[nodiscard]] double waited() const { return std::chrono::duration<double>(waited_).count(); }

@@ -1,5 +1,5 @@
 // TrainingRun's plans, where they are not simply made: taken from a file, fitted again, written
-// out.
+// out; and what a checkpoint says to them.
 #include <algorithm>
 
 #include "core/text.h"
@@ -52,6 +52,7 @@ void TrainingRun::obey_plan() {
       std::max(smallest_budget(report_.runtime, configuration_->arena_bytes()), file.budget);
   report_.fits = report_.smallest_feasible <= report_.budget;
   if (!report_.fits) throw too_large_for_plan(report_.runtime);
+  settle_checkpoints();
   describe_choice(recipe_, *configuration_, std::nullopt, memory, report_);
 }
 
@@ -160,6 +161,12 @@ void TrainingRun::answer(const PlanQuestions& questions) {
     }
   }
   if (questions.sweep) report_.sweep = sweep(*configuration_, report_.runtime);
+}
+
+void TrainingRun::settle_checkpoints() {
+  for (std::string& note : checkpoints_.settle(recipe_, settings_, *configuration_)) {
+    recipe_.notes.push_back(std::move(note));
+  }
 }
 
 void TrainingRun::write_plan(std::ostream& stream) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -16,6 +15,7 @@
 #include "train/batch_feed.h"
 #include "train/fit/budget.h"
 #include "train/fit/plan_report.h"
+#include "train/numbers/anomaly_finder.h"
 #include "train/plans/saved_plan.h"
 #include "train/prepare/data/open_data.h"
 
@@ -43,6 +43,7 @@ bool takes_any_batch(const Recipe& recipe) {
 
 TrainingRun::TrainingRun(const TrainSettings& settings)
     : settings_(settings),
+      checkpoints_(settings.checkpoint),
       recipe_(settle(settings.model,
                      settings.data,
                      settings.loss,
@@ -56,6 +57,9 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
     throw fail(ErrorCode::kInvalidArgument,
                "'{}' is no source of costs; choose auto, model or measured", costs);
   }
+  std::int64_t& micro_batch = settings_.memory.micro_batch;
+  micro_batch = checkpoints_.micro_batch(micro_batch, recipe_.batch);
+  steps_done_ = checkpoints_.step();
   settle_steps();
   open_spill();
   if (settings_.memory.plan.empty()) {
@@ -85,8 +89,11 @@ void TrainingRun::settle_steps() {
   batch_sizes_ = {recipe_.batch};
   const std::int64_t tail = recipe_.dataset->samples() % recipe_.batch;
   if (tail != 0 && !settings_.data.drop_last) batch_sizes_.push_back(tail);
+  data::LoaderOptions options = loader_options(recipe_, data::Split::kTrain);
+  options.epoch = steps_done_ / per_epoch;
+  options.batch = steps_done_ % per_epoch;
   loader_.emplace(*recipe_.dataset, std::move(sampler), loader_targets(recipe_, *recipe_.dataset),
-                  loader_options(recipe_, data::Split::kTrain));
+                  options);
 }
 
 // What the user asked for; or from single samples up to the whole batch, by doubling. Only whole
@@ -121,6 +128,7 @@ void TrainingRun::open_spill() {
 
 RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   Bytes buffers = loader_->buffer_bytes();
+  buffers += checkpoints_.memory(configuration);
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
   if (settings_.report) buffers += report_bytes(configuration);
   RuntimeNeeds needs = needs_of(configuration, buffers, recipe_.machine);
@@ -172,18 +180,23 @@ void TrainingRun::choose_configuration() {
   }
   report_.fits = best.has_value();
   report_.runtime = runtime(*configuration_);
+  settle_checkpoints();
   describe_choice(recipe_, *configuration_, obstacle, settings_.memory, report_);
 }
 
 void TrainingRun::prepare() {
   if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
+  checkpoints_.claim();
   settle_memory();
   if (measure_to_train()) settle_memory();
   if (settings_.report) answer({.sweep = true, .idle_tensors = true});
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   arena_.emplace(configuration_->arena_bytes());
-  configuration_->bind(arena_->data(), spill_ ? &*spill_ : nullptr);
+  memory::SpillStore* const file = spill_ ? &*spill_ : nullptr;
+  configuration_->bind(arena_->data(), file);
+  state_.emplace(configuration_->places(), arena_->data(), file);
+  checkpoints_.restore(*configuration_, *state_);
   if (settings_.trace) trace_.emplace(*configuration_);
 }
 
@@ -194,71 +207,106 @@ void TrainingRun::write_scalars(const Unit& unit, double lr) {
   std::memcpy(place.data(), scalars.data(), place.size());
 }
 
-void TrainingRun::run_program(const Unit& unit, std::int64_t first_sample) {
-  const double waited = unit.program->waited();
-  unit.program->step({.seed = settings_.seed, .step = steps_done_, .first_sample = first_sample},
-                     trace_ ? trace_->enter(unit) : nullptr);
-  spill_wait_ += unit.program->waited() - waited;
+// Takes a batch through its programs: `run` gets each with the first of its samples, its inputs
+// written, and stops all by returning false.
+template <class Run>
+void TrainingRun::for_programs(const data::Batch& batch, float normalizer, double lr, Run run) {
+  std::int64_t first = 0;
+  for (const Portion& portion : configuration_->portions(batch.samples)) {
+    const Unit& unit = configuration_->units()[portion.unit];
+    if (!configuration_->accumulates()) write_scalars(unit, lr);
+    for (std::int64_t k = 0; k < portion.count; ++k) {
+      feed_pass(unit, batch, first, normalizer);
+      if (configuration_->accumulates()) {
+        const float is_first = first == 0 ? 1.0F : 0.0F;
+        std::memcpy(unit.program->bytes(unit.pass.scalars).data(), &is_first, sizeof(float));
+      }
+      if (!run(unit, first)) return;
+      first += unit.pass.samples;
+    }
+  }
+  if (!configuration_->accumulates()) return;
+  write_scalars(configuration_->update(), lr);
+  run(configuration_->update(), 0);
 }
 
-void TrainingRun::run_pass(const Unit& unit,
-                           const data::Batch& batch,
-                           std::int64_t first,
-                           float normalizer,
-                           StepReport& report) {
-  feed_pass(unit, batch, first, normalizer);
-  if (configuration_->accumulates()) {
-    const float is_first = first == 0 ? 1.0F : 0.0F;
-    std::memcpy(unit.program->bytes(unit.pass.scalars).data(), &is_first, sizeof(float));
-  }
-  run_program(unit, first);
-  report.loss += read_scalar<double>(unit, unit.pass.loss);
-  if (unit.pass.correct.valid()) {
-    report.correct += read_scalar<std::int64_t>(unit, unit.pass.correct);
-  }
+graph::StepContext TrainingRun::context(std::int64_t first_sample) const {
+  return {.seed = settings_.seed, .step = steps_done_, .first_sample = first_sample};
+}
+
+// Where the batch that has just failed goes wrong. It does so again: no weight has changed, and
+// random numbers depend on their place only.
+std::string TrainingRun::find_anomaly(const data::Batch& batch, float normalizer, double lr) {
+  std::string words = "it was not found again";
+  for_programs(batch, normalizer, lr, [&](const Unit& unit, std::int64_t first) {
+    AnomalyFinder finder(unit);
+    if (unit.program->step(context(first), nullptr, &finder)) return true;
+    if (finder.found()) words = describe(*finder.found());
+    return false;
+  });
+  return words;
+}
+
+// The error of a step that a guard has stopped.
+Error TrainingRun::not_finite(const FiniteGuard& guard,
+                              const data::Batch& batch,
+                              float normalizer,
+                              double lr) {
+  const std::string what =
+      guard.loss() ? core::text("the loss is {}", number_text(*guard.loss()))
+                   : core::text("the norm of the gradients is {}", number_text(*guard.grad_norm()));
+  const std::string weights =
+      guard.updated() ? "weights have been changed by then" : "no weight has been changed by it";
+  const std::string where = guard.updated() || !settings_.detect_anomaly
+                                ? "--detect-anomaly says where that comes from"
+                                : find_anomaly(batch, normalizer, lr);
+  return fail(ErrorCode::kNumeric,
+              "step {}: {}, {}; {}; a lower learning rate or --clip-norm may help", steps_done_ + 1,
+              what, weights, where);
 }
 
 StepReport TrainingRun::step() {
   LT_CHECK(arena_.has_value(), "prepare() comes before step()");
   const auto start = Clock::now();
+  if (ended_) throw fail(ErrorCode::kInvalidArgument, "no step can follow the one that failed");
   const data::Batch& batch = loader_->next();
+  ended_ = true;
+  whole_ = false;
   StepReport report;
+  report.step = steps_done_ + 1;
   report.epoch = batch.epoch;
   report.samples = batch.samples;
   report.lr = learning_rate(settings_.schedule, settings_.optimizer.lr, steps_done_);
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
   if (trace_) trace_->begin_step();
-  spill_wait_ = 0;
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
-  std::int64_t first = 0;
-  const Unit* last = nullptr;
-  for (const Portion& portion : configuration_->portions(batch.samples)) {
-    const Unit& unit = configuration_->units()[portion.unit];
-    if (!configuration_->accumulates()) write_scalars(unit, report.lr);
-    for (std::int64_t k = 0; k < portion.count; ++k) {
-      run_pass(unit, batch, first, scale, report);
-      first += unit.pass.samples;
+  bool changed = false;
+  for_programs(batch, scale, report.lr, [&](const Unit& unit, std::int64_t first) {
+    FiniteGuard guard(unit);
+    const double waited = unit.program->waited();
+    const bool sound =
+        unit.program->step(context(first), trace_ ? trace_->enter(unit) : nullptr, &guard);
+    changed = changed || guard.changed();
+    if (!sound) {
+      whole_ = !changed;
+      throw not_finite(guard, batch, scale, report.lr);
     }
-    last = &unit;
-  }
-  if (configuration_->accumulates()) {
-    last = &configuration_->update();
-    write_scalars(*last, report.lr);
-    run_program(*last, 0);
-  }
+    report.spill_wait += unit.program->waited() - waited;
+    const PassGraph& pass = unit.pass;
+    if (pass.loss.valid()) report.loss += read_scalar<double>(unit, pass.loss);
+    if (pass.correct.valid()) report.correct += read_scalar<std::int64_t>(unit, pass.correct);
+    if (pass.grad_norm.valid()) {
+      report.grad_norm = static_cast<double>(read_scalar<float>(unit, pass.grad_norm));
+    }
+    return true;
+  });
   if (trace_) trace_->end_step();
-  report.grad_norm = static_cast<double>(read_scalar<float>(*last, last->pass.grad_norm));
-  report.step = ++steps_done_;
   report.epoch_ends = batch.index + 1 == loader_->batches_per_epoch();
   report.seconds = seconds_since(start);
-  report.spill_wait = spill_wait_;
   report.resident = memory::resident_bytes();
-  if (!std::isfinite(report.loss) || !std::isfinite(report.grad_norm)) {
-    throw fail(ErrorCode::kNumeric,
-               "step {}: the loss is {} and the gradient norm {}; a lower learning rate or "
-               "--clip-norm may help",
-               report.step, report.loss, report.grad_norm);
-  }
+  ended_ = false;
+  whole_ = true;
+  ++steps_done_;
   return report;
 }
 
@@ -272,21 +320,27 @@ TraceReport TrainingRun::trace() const {
   return report;
 }
 
-// The present bytes of a state value, wherever it lives.
+// What a trained file gets of a state value: its present bytes, or those of its mean.
 onnx::ByteSource TrainingRun::state_bytes(const graph::Value& value) const {
-  const StatePlaces& places = configuration_->places();
-  const std::size_t entry = configuration_->state().entry(value.name);
-  const Bytes offset = places.offsets[entry];
-  if (places.in_file[entry] == 0) {
-    return onnx::bytes_of(
-        {arena_->data() + offset.count(), static_cast<std::size_t>(value.type.bytes().count())});
-  }
-  return [this, offset](std::int64_t from, std::span<std::byte> into) {
-    spill_->read(offset + Bytes(from), into);
-  };
+  const StateLayout& state = configuration_->state();
+  const std::string mean = optim::ema_name(value.name);
+  return [this, entry = state.entry(state.contains(mean) ? mean : value.name)](
+             std::int64_t from, std::span<std::byte> into) { state_->read(entry, from, into); };
+}
+
+void TrainingRun::check_whole() const {
+  if (whole_) return;
+  throw fail(ErrorCode::kNumeric, "the step after {} did not end well: the state is not whole",
+             steps_done_);
+}
+
+void TrainingRun::save_checkpoint(const std::filesystem::path& path, int keep) {
+  check_whole();
+  checkpoints_.save(path, keep, steps_done_, recipe_, settings_, *configuration_, *state_);
 }
 
 void TrainingRun::save(const std::filesystem::path& path) const {
+  check_whole();
   onnx::TrainedTensors trained;
   const PassGraph& pass = configuration_->main().pass;
   for (const passes::Parameter& parameter : pass.parameters) {

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "lowtide/error.h"
 #include "lowtide/plan.h"
 #include "lowtide/trace.h"
 #include "lowtide/trainer.h"
@@ -16,8 +18,11 @@
 #include "memory/spill/store.h"
 #include "onnx/write.h"
 #include "run/cost_cache.h"
+#include "train/checkpoint/checkpoints.h"
 #include "train/fit/budget.h"
 #include "train/fit/configuration.h"
+#include "train/fit/state_memory.h"
+#include "train/numbers/finite_guard.h"
 #include "train/prepare/recipe.h"
 #include "train/step_trace.h"
 
@@ -46,6 +51,7 @@ class TrainingRun {
   // The fastest step so far; settings.trace must have been set.
   [[nodiscard]] TraceReport trace() const;
   void save(const std::filesystem::path& path) const;
+  void save_checkpoint(const std::filesystem::path& path, int keep);
 
  private:
   void settle_steps();
@@ -60,6 +66,8 @@ class TrainingRun {
   void measure(double seconds);
   // Plans with these costs what was planned with others.
   void use_costs(std::vector<plan::Costs> costs);
+  // Holds the run against the checkpoint that it goes on from; adds notes.
+  void settle_checkpoints();
   // Makes do with what a process of this size leaves.
   void fit_beside(Bytes runtime);
   [[nodiscard]] Error too_large_for_plan(Bytes runtime) const;
@@ -67,16 +75,20 @@ class TrainingRun {
   [[nodiscard]] RuntimeNeeds needs(const Configuration& configuration) const;
   [[nodiscard]] Bytes runtime(const Configuration& configuration) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches() const;
-  void run_pass(const Unit& unit,
-                const data::Batch& batch,
-                std::int64_t first,
-                float normalizer,
-                StepReport& report);
-  void run_program(const Unit& unit, std::int64_t first_sample);
+  template <class Run>
+  void for_programs(const data::Batch& batch, float normalizer, double lr, Run run);
+  [[nodiscard]] graph::StepContext context(std::int64_t first_sample) const;
+  [[nodiscard]] std::string find_anomaly(const data::Batch& batch, float normalizer, double lr);
+  [[nodiscard]] Error not_finite(const FiniteGuard& guard,
+                                 const data::Batch& batch,
+                                 float normalizer,
+                                 double lr);
   [[nodiscard]] onnx::ByteSource state_bytes(const graph::Value& value) const;
+  void check_whole() const;
   void write_scalars(const Unit& unit, double lr);
 
   TrainSettings settings_;
+  Checkpoints checkpoints_;
   Recipe recipe_;
   std::vector<std::int64_t> batch_sizes_;
   std::optional<data::Loader> loader_;
@@ -85,11 +97,13 @@ class TrainingRun {
   // Goes before what it may still be transferring.
   std::optional<memory::SpillStore> spill_;
   std::optional<plan::SpillTier> tier_;
+  std::optional<StateMemory> state_;
   std::optional<StepTrace> trace_;
   PlanReport report_;
   run::CostCache cost_cache_;
   std::int64_t steps_done_ = 0;
-  double spill_wait_ = 0;  // of the present step
+  bool whole_ = true;   // the state is that after steps_done_ updates
+  bool ended_ = false;  // a step has failed
 };
 
 }  // namespace lowtide::train

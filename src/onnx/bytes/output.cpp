@@ -1,42 +1,15 @@
 #include "onnx/bytes/output.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include "core/text.h"
 #include "onnx/bytes/wire.h"
 
 namespace lowtide::onnx {
 
-using core::fail;
-
 namespace {
 
 constexpr std::int64_t kChunk = 256 * 1024;
-constexpr int kAttempts = 100;
-
-Error cannot(const char* what, const std::filesystem::path& path) {
-  return fail(ErrorCode::kIo, "{}: cannot {}: {}", path.string(), what,
-              std::generic_category().message(errno));
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-// Makes a rename last through a power cut. Not all file systems can; then the rename still holds.
-void sync_folder(const std::filesystem::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  static_cast<void>(::fsync(descriptor));
-  ::close(descriptor);
-}
 
 // Calls f(chunk, offset) for a buffer that covers `length` bytes piece by piece.
 template <class F>
@@ -55,42 +28,6 @@ ByteSource bytes_of(std::span<const std::byte> bytes) {
     const auto part = bytes.subspan(static_cast<std::size_t>(offset), into.size());
     std::copy(part.begin(), part.end(), into.begin());
   };
-}
-
-OutputFile::OutputFile(const std::filesystem::path& path) : path_(path) {
-  if (!path.has_filename()) throw fail(ErrorCode::kIo, "'{}' names no file", path.string());
-  for (int i = 0; i < kAttempts; ++i) {
-    temporary_ =
-        (folder_of(path) / core::text(".{}.{}-{}.tmp", path.filename().string(), ::getpid(), i))
-            .string();
-    descriptor_ =
-        ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) return;
-    if (errno != EEXIST) break;
-  }
-  throw cannot("create", path_);
-}
-
-OutputFile::~OutputFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
-
-void OutputFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ::ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw cannot("write", path_);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-}
-
-void OutputFile::commit() {
-  if (::fsync(descriptor_) != 0) throw cannot("write", path_);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw cannot("replace", path_);
-  ::close(std::exchange(descriptor_, -1));
-  sync_folder(folder_of(path_));
 }
 
 void Pieces::add(std::string bytes) {
@@ -124,7 +61,7 @@ void Pieces::add_source(ByteSource source, std::int64_t length) {
   pieces_.emplace_back(Source{std::move(source), length});
 }
 
-void Pieces::write_to(OutputFile& file) const {
+void Pieces::write_to(core::OutputFile& file) const {
   for (const auto& piece : pieces_) {
     if (const auto* bytes = std::get_if<std::string>(&piece)) {
       file.write(std::as_bytes(std::span(*bytes)));

@@ -1,10 +1,8 @@
-// Writing large files without holding them: a list of pieces, and a file that appears only when
-// it is complete.
+// Writing large files without holding them: a list of pieces.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/output/output_file.h"
 #include "onnx/bytes/file.h"
 
 namespace lowtide::onnx {
@@ -23,27 +22,6 @@ using ByteSource = std::function<void(std::int64_t offset, std::span<std::byte> 
 // Bytes that lie in memory and stay there until they are written.
 ByteSource bytes_of(std::span<const std::byte> bytes);
 
-// A file under way: written to a temporary beside `path`, which nothing else can hold, and renamed
-// over it by `commit`. A link at `path` is replaced, never followed. Without `commit` no trace is
-// left. Everything throws Error(kIo) naming `path`.
-class OutputFile {
- public:
-  explicit OutputFile(const std::filesystem::path& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  OutputFile(OutputFile&&) = delete;
-  OutputFile& operator=(OutputFile&&) = delete;
-
-  void write(std::span<const std::byte> bytes);
-  void commit();
-
- private:
-  std::filesystem::path path_;
-  std::string temporary_;
-  int descriptor_ = -1;
-};
-
 // What a file will hold, in order: short texts, stretches of other files, sources.
 class Pieces {
  public:
@@ -53,7 +31,7 @@ class Pieces {
   void add_source(ByteSource source, std::int64_t length);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
-  void write_to(OutputFile& file) const;
+  void write_to(core::OutputFile& file) const;
 
  private:
   struct Range {

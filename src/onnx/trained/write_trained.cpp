@@ -350,12 +350,12 @@ Pieces TrainedWriter::data() const {
 
 void TrainedWriter::write() {
   const MappedFile mapped(source_.file());
-  OutputFile model_file(out_);
+  core::OutputFile model_file(out_);
   model(WireReader(mapped.bytes())).write_to(model_file);
   if (!external_.empty()) {
     std::filesystem::path data_path = out_;
     data_path += ".data";
-    OutputFile data_file(data_path);
+    core::OutputFile data_file(data_path);
     data().write_to(data_file);
     data_file.commit();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parallel.h"
 #include "core/text.h"
 #include "kernels/simd/update.h"
 #include "ops/layout/layout.h"
@@ -204,6 +205,26 @@ void run_moving_average(const MovingAverage& a, const Signature& types, const Ru
   });
 }
 
+// The same numbers as the reference.
+void run_moving_average_of_floats(const MovingAverage& a, const Signature& types, const Run& run) {
+  constexpr std::int64_t kElementsPerThread = 16384;
+  const auto* const old = run.input<float>(0);
+  const auto* const batch = run.input<float>(1);
+  auto* const out = run.output<float>(0);
+  const double rest = (1 - a.keep) * a.factor;
+  core::parallel_for(
+      types.in[0].shape.elements(), kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          out[i] = static_cast<float>(a.keep * double{old[i]} + rest * double{batch[i]});
+        }
+      });
+}
+
+// Where a share is 0, what it would multiply is not read.
+bool averages_floats(const MovingAverage& a, const Signature& types) {
+  return types.in[0].dtype == core::DType::kFloat32 && a.keep != 0 && a.keep != 1;
+}
+
 void run_accumulate(const Accumulate&, const Signature& types, const Run& run) {
   const std::int64_t n = types.in[0].shape.elements();
   if (real_input(types, run, 2) != 0) {
@@ -267,7 +288,10 @@ const OpDef& moving_average_op() {
       .cost = cost_of_sum<MovingAverage>,
       .repeat = Repeat::kNever,
       .aliases = {{.output = 0, .input = 0, .sharing = Sharing::kState}},
-      .kernels = {{.name = "reference", .run = run_moving_average}},
+      .kernels = {{.name = "floats",
+                   .supports = averages_floats,
+                   .run = run_moving_average_of_floats},
+                  {.name = "reference", .run = run_moving_average}},
   }};
   return op;
 }

@@ -216,6 +216,15 @@ void StateLayout::load(std::byte* arena,
   }
 }
 
+std::vector<StateLayout::State> StateLayout::states() const {
+  std::vector<State> result;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (graph::is_state(entries_[i].role))
+      result.push_back({entries_[i].name, entries_[i].type, i});
+  }
+  return result;
+}
+
 Bytes StateLayout::offset(const std::string& name) const { return entries_[entry(name)].offset; }
 
 std::size_t StateLayout::entry(const std::string& name) const {

@@ -57,6 +57,16 @@ class StateLayout {
   // The same where some values live in the file: those pass through 256 KiB of memory.
   void load(std::byte* arena, const StatePlaces& places, memory::SpillStore& file) const;
 
+  // One state value and its place in StatePlaces.
+  struct State {
+    std::string name;
+    core::TensorType type;
+    std::size_t entry = 0;
+  };
+  // Of every state value.
+  [[nodiscard]] std::vector<State> states() const;
+
+  [[nodiscard]] bool contains(const std::string& name) const { return by_name_.contains(name); }
   // Where the state of that name lies; throws Error(kInvalidArgument) where there is none.
   [[nodiscard]] Bytes offset(const std::string& name) const;
   // Its entry in StatePlaces; throws likewise.

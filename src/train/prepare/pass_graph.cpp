@@ -1,6 +1,7 @@
 #include "train/prepare/pass_graph.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "autodiff/differentiate.h"
@@ -150,6 +151,15 @@ std::vector<ValueId> feed_values(const Recipe& recipe, const onnx::Model& model)
   return result;
 }
 
+// With a limit that no norm reaches, updates wait for the norm and are what they are without.
+OptimizerSettings optimizer_of(const TrainSettings& settings) {
+  OptimizerSettings optimizer = settings.optimizer;
+  if (settings.detect_anomaly && !optimizer.clip_norm) {
+    optimizer.clip_norm = std::numeric_limits<double>::infinity();
+  }
+  return optimizer;
+}
+
 }  // namespace
 
 PassGraph build_training_pass(const Recipe& recipe,
@@ -198,7 +208,7 @@ PassGraph build_training_pass(const Recipe& recipe,
     pass.scalars = optim::add_accumulation(builder, pairs).first;
     return pass;
   }
-  const optim::Updates updates = optim::add_updates(builder, pairs, settings.optimizer);
+  const optim::Updates updates = optim::add_updates(builder, pairs, optimizer_of(settings));
   pass.scalars = updates.scalars;
   pass.grad_norm = updates.grad_norm;
   return pass;
@@ -216,7 +226,7 @@ PassGraph build_update(const PassGraph& accumulating, const TrainSettings& setti
     pairs.push_back({builder.state(value.name, value.type, value.role, value.content),
                      builder.state(sum, value.type, Role::kOptimizer)});
   }
-  const optim::Updates updates = optim::add_updates(builder, pairs, settings.optimizer);
+  const optim::Updates updates = optim::add_updates(builder, pairs, optimizer_of(settings));
   pass.scalars = updates.scalars;
   pass.grad_norm = updates.grad_norm;
   return pass;

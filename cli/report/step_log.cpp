@@ -1,0 +1,56 @@
+#include "cli/report/step_log.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+namespace lowtide::cli {
+namespace {
+
+// Where the last whole line of the first `steps` steps ends.
+std::uintmax_t end_of(const std::string& path, std::int64_t steps) {
+  std::ifstream file(path, std::ios::binary);
+  std::uintmax_t end = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const nlohmann::json step = nlohmann::json::parse(line, nullptr, false);
+    if (!step.is_object() || !step.contains("step") || !step["step"].is_number_integer() ||
+        step["step"].get<std::int64_t>() > steps) {
+      break;
+    }
+    end += line.size() + 1;
+  }
+  return end;
+}
+
+}  // namespace
+
+StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
+    : path_(path.string()) {
+  if (path_.empty()) return;
+  std::error_code error;
+  const bool goes_on = steps_done > 0 && std::filesystem::exists(path, error);
+  if (goes_on) std::filesystem::resize_file(path, end_of(path_, steps_done), error);
+  if (error) throw failure();
+  file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
+  if (!file_) throw failure();
+}
+
+void StepLog::write(const StepReport& step) {
+  if (!file_) return;
+  const nlohmann::json line = {
+      {"step", step.step},
+      {"epoch", step.epoch},
+      {"loss", step.loss},
+      {"lr", step.lr},
+      {"grad_norm", step.grad_norm},
+      {"samples_per_second", static_cast<double>(step.samples) / std::max(step.seconds, 1e-9)},
+      {"rss_bytes", step.resident.count()}};
+  if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
+    throw failure();
+  }
+}
+
+Error StepLog::failure() const { return {ErrorCode::kIo, path_ + ": cannot write the log"}; }
+
+}  // namespace lowtide::cli

@@ -1,0 +1,128 @@
+// Loaded with LD_PRELOAD: makes the system calls that LOWTIDE_FAULT names fail in a process.
+//   LOWTIDE_FAULT="CALL PATTERN FIRST COUNT ERROR"
+// CALL is write, pread, fsync, rename or open; PATTERN is part of the path (of both, for rename);
+// of the calls that match, those from FIRST (counted from 1) on fail, COUNT of them, with that
+// errno. ERROR 0 makes a write or a read short: half of what was asked for, at least one byte.
+// LOWTIDE_FAULT="clock" moves the wall clock by a day, to and fro, at each look.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+namespace {
+
+struct Fault {
+  std::string call;
+  std::string pattern;
+  long first = 0;
+  long count = 0;
+  int error = 0;
+};
+
+const Fault& fault() {
+  static const Fault parsed = [] {
+    Fault result;
+    const char* const text = std::getenv("LOWTIDE_FAULT");
+    if (text == nullptr) return result;
+    char call[16] = "";
+    char pattern[256] = "";
+    std::sscanf(text, "%15s %255s %ld %ld %d", call, pattern, &result.first, &result.count,
+                &result.error);
+    result.call = call;
+    result.pattern = pattern;
+    return result;
+  }();
+  return parsed;
+}
+
+// Whether this call is one of those that fail.
+bool fails(const char* call, const char* path) {
+  static std::atomic<long> calls = 0;
+  const Fault& wanted = fault();
+  if (wanted.call != call || std::strstr(path, wanted.pattern.c_str()) == nullptr) return false;
+  const long number = ++calls;
+  return number >= wanted.first && number - wanted.first < wanted.count;
+}
+
+bool fails(const char* call, int descriptor) {
+  if (fault().call != call) return false;
+  char link[64];
+  char path[4096];
+  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+  const ssize_t length = ::readlink(link, path, sizeof(path) - 1);
+  if (length < 0) return false;
+  path[length] = '\0';
+  return fails(call, path);
+}
+
+template <class F>
+F next(const char* name) {
+  return reinterpret_cast<F>(::dlsym(RTLD_NEXT, name));
+}
+
+int failure() {
+  errno = fault().error;
+  return -1;
+}
+
+size_t half(size_t count) { return count > 1 ? count / 2 : count; }
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int descriptor, const void* bytes, size_t count) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
+  if (!fails("write", descriptor)) return real(descriptor, bytes, count);
+  return fault().error == 0 ? real(descriptor, bytes, half(count)) : failure();
+}
+
+ssize_t pread(int descriptor, void* bytes, size_t count, off_t offset) {
+  static const auto real = next<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  if (!fails("pread", descriptor)) return real(descriptor, bytes, count, offset);
+  return fault().error == 0 ? real(descriptor, bytes, half(count), offset) : failure();
+}
+
+ssize_t pread64(int descriptor, void* bytes, size_t count, off_t offset) {
+  return pread(descriptor, bytes, count, offset);
+}
+
+int fsync(int descriptor) {
+  static const auto real = next<int (*)(int)>("fsync");
+  return fails("fsync", descriptor) ? failure() : real(descriptor);
+}
+
+int rename(const char* from, const char* to) {
+  static const auto real = next<int (*)(const char*, const char*)>("rename");
+  return fails("rename", to) ? failure() : real(from, to);
+}
+
+int open(const char* path, int flags, ...) {
+  static const auto real = next<int (*)(const char*, int, ...)>("open");
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  return fails("open", path) ? failure() : real(path, flags, mode);
+}
+
+int clock_gettime(clockid_t clock, timespec* time) {
+  static const auto real = next<int (*)(clockid_t, timespec*)>("clock_gettime");
+  const int result = real(clock, time);
+  static std::atomic<long> looks = 0;
+  if (clock == CLOCK_REALTIME && fault().call == "clock") {
+    time->tv_sec += (++looks % 2 == 0 ? 1 : -1) * 86400;
+  }
+  return result;
+}
+
+}  // extern "C"
