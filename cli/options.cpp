@@ -324,7 +324,6 @@ void add_checkpoint(CLI::App& command, CheckpointSettings& checkpoint) {
                    "The newest and the ones before it, as FILE.1, FILE.2, ...")
       ->check(CLI::Range(1, 10))
       ->capture_default_str()
-      ->needs(file)
       ->type_name("K");
   group
       ->add_option("--resume", checkpoint.resume,
