@@ -42,7 +42,7 @@ std::vector<OpCase> all_cases() {
            slice_cases(),
            softmax_cases(),
            split_cases(),
-           squared_error_cases(),
+           pair_loss_cases(),
            top_hits_cases(),
            tile_cases(),
            top_k_cases(),

@@ -42,7 +42,7 @@ std::vector<OpCase> resize_cases();
 std::vector<OpCase> slice_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> split_cases();
-std::vector<OpCase> squared_error_cases();
+std::vector<OpCase> pair_loss_cases();
 std::vector<OpCase> top_hits_cases();
 std::vector<OpCase> tile_cases();
 std::vector<OpCase> top_k_cases();

@@ -13,7 +13,7 @@
 #include "ops/binary/binary.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/matmul/matmul.h"
-#include "ops/squared_error/squared_error.h"
+#include "ops/pair_loss/pair_loss.h"
 #include "ops/unary/unary.h"
 #include "support/tensors.h"
 
@@ -150,7 +150,7 @@ TEST(Differentiate, ALossNeedsNoSeed) {
   const ValueId x = b.input("x", kMatrix);
   const ValueId target = b.input("target", kMatrix);
   const ValueId normalizer = b.input("n", {DType::kFloat64, Shape{}}, graph::Role::kScalar);
-  const Seed seed{.output = ops::squared_error(b, x, target, normalizer), .gradient = {}};
+  const Seed seed{.output = ops::pair_loss(b, {}, x, target, normalizer), .gradient = {}};
   const std::vector<ValueId> wrt = {x};
   const ValueId gradient = differentiate(b, {&seed, 1}, wrt)[0];
   const std::vector<double> at = wave<double>(12);

@@ -9,7 +9,7 @@
 #include "graph/unread.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
-#include "ops/squared_error/squared_error.h"
+#include "ops/pair_loss/pair_loss.h"
 #include "ops/top_hits/top_hits.h"
 #include "optim/updates.h"
 #include "passes/dependence.h"

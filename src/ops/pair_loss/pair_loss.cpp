@@ -1,4 +1,4 @@
-#include "ops/squared_error/squared_error.h"
+#include "ops/pair_loss/pair_loss.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #include "ops/cases.h"
-#include "ops/squared_error/squared_error.h"
+#include "ops/pair_loss/pair_loss.h"
 
 namespace lowtide::ops {
 
-std::vector<OpCase> squared_error_cases() {
+std::vector<OpCase> pair_loss_cases() {
   struct Named {
     std::string name;
     PairLoss loss;
