@@ -36,9 +36,9 @@ StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
   if (!file_) throw failure();
 }
 
-void StepLog::write(const StepReport& step) {
+void StepLog::write(const StepReport& step, const EvalReport* validation) {
   if (!file_) return;
-  const nlohmann::json line = {
+  nlohmann::json line = {
       {"step", step.step},
       {"epoch", step.epoch},
       {"loss", step.loss},
@@ -46,6 +46,10 @@ void StepLog::write(const StepReport& step) {
       {"grad_norm", step.grad_norm},
       {"samples_per_second", static_cast<double>(step.samples) / std::max(step.seconds, 1e-9)},
       {"rss_bytes", step.resident.count()}};
+  if (validation != nullptr) {
+    line["val_loss"] = validation->loss;
+    for (const auto& [name, value] : validation->metrics) line["val_" + name] = value;
+  }
   if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
     throw failure();
   }

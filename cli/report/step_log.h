@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lowtide/error.h"
+#include "lowtide/infer.h"
 #include "lowtide/trainer.h"
 
 namespace lowtide::cli {
@@ -18,7 +19,8 @@ class StepLog {
   // these and cuts off what came later. An empty path: no log. Throws Error(kIo).
   StepLog(const std::filesystem::path& path, std::int64_t steps_done);
 
-  void write(const StepReport& step);
+  // `validation`: what followed the step, or null.
+  void write(const StepReport& step, const EvalReport* validation);
 
  private:
   [[nodiscard]] Error failure() const;

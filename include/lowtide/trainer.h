@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lowtide/infer.h"
 #include "lowtide/plan.h"
 #include "lowtide/settings.h"
 #include "lowtide/trace.h"
@@ -27,6 +28,13 @@ struct StepReport {
   std::int64_t counted = 0;
   Bytes resident;
   bool epoch_ends = false;
+};
+
+// How a run stands by its validations.
+struct Standing {
+  double best_loss = 0;         // the lowest so far
+  std::int64_t best_step = -1;  // the updates done by then; -1: none yet
+  std::int64_t since_best = 0;  // validations since; 0: the last one was the best
 };
 
 // Made ready to run by its constructor: the model is read, the plan made and checked, the arena
@@ -55,6 +63,13 @@ class Trainer {
   // The plans of all programs, as PlanReport::plan_json. Allocates in proportion to the number of
   // nodes, which is part of the budget where TrainSettings::report was set.
   void write_plan(std::ostream& stream) const;
+
+  // Loss and metrics of the present weights on DataSettings::validation (of their means, with
+  // OptimizerSettings::ema): what `eval` finds in the file that save() writes. Within the budget;
+  // changes no weight. Throws Error(kInvalidArgument) without such data.
+  EvalReport validate();
+  // Checkpoints keep it.
+  [[nodiscard]] const Standing& standing() const;
 
   // Where the time of the fastest step so far went; TrainSettings::trace must have been set.
   // Measures the machine's peaks, a few milliseconds.

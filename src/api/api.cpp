@@ -32,6 +32,8 @@ const PlanReport& Trainer::plan() const { return session_->run.plan(); }
 std::int64_t Trainer::total_steps() const { return session_->run.total_steps(); }
 std::int64_t Trainer::steps_done() const { return session_->run.steps_done(); }
 StepReport Trainer::step() { return session_->run.step(); }
+EvalReport Trainer::validate() { return session_->run.validate(); }
+const Standing& Trainer::standing() const { return session_->run.standing(); }
 TraceReport Trainer::trace() const { return session_->run.trace(); }
 void Trainer::save(const std::filesystem::path& path) const { session_->run.save(path); }
 void Trainer::save_checkpoint(const std::filesystem::path& path, int keep) {

@@ -9,6 +9,7 @@
 #include "data/loader.h"
 #include "memory/arena.h"
 #include "train/batch_feed.h"
+#include "train/evaluation_totals.h"
 #include "train/fit/budget.h"
 #include "train/fit/configuration.h"
 #include "train/fit/plan_report.h"
@@ -17,16 +18,6 @@
 
 namespace lowtide::train {
 namespace {
-
-// Sums over the data set.
-struct Totals {
-  double loss = 0;    // each batch's mean, times what it is a mean of
-  double weight = 0;  // sum of what the batches' means are means of
-  std::int64_t correct = 0;
-  std::int64_t top_five = 0;
-  std::int64_t counted = 0;
-  double absolute_error = 0;  // summed as the loss is
-};
 
 std::vector<std::int64_t> batch_sizes(const Recipe& recipe) {
   const std::int64_t tail = recipe.dataset->samples() % recipe.batch;
@@ -51,50 +42,6 @@ Bytes fit(Configuration& configuration,
   return configuration.arena_bytes();
 }
 
-void run_batch(const Configuration& configuration,
-               const Loss& loss,
-               const data::Batch& batch,
-               Totals& totals) {
-  const Unit& unit = configuration.units()[configuration.portions(batch.samples)[0].unit];
-  std::int64_t counted = 0;
-  const float normalizer = loss_normalizer(loss, batch, counted);
-  feed_pass(unit, batch, 0, normalizer);
-  unit.program->step({});
-  if (normalizer > 0) {
-    totals.loss += read_scalar<double>(unit, unit.pass.loss) / static_cast<double>(normalizer);
-    totals.weight += 1.0 / static_cast<double>(normalizer);
-    if (unit.pass.absolute_error.valid()) {
-      totals.absolute_error +=
-          read_scalar<double>(unit, unit.pass.absolute_error) / static_cast<double>(normalizer);
-    }
-  }
-  totals.counted += counted;
-  if (unit.pass.correct.valid()) {
-    totals.correct += read_scalar<std::int64_t>(unit, unit.pass.correct);
-  }
-  if (unit.pass.top_five.valid()) {
-    totals.top_five += read_scalar<std::int64_t>(unit, unit.pass.top_five);
-  }
-}
-
-std::map<std::string, double> metrics_of(const Totals& totals,
-                                         const PassGraph& pass,
-                                         const Loss& loss) {
-  std::map<std::string, double> metrics;
-  const auto share = [&](std::int64_t hits) {
-    return static_cast<double>(hits) / static_cast<double>(totals.counted);
-  };
-  if (pass.correct.valid() && totals.counted > 0) metrics["accuracy"] = share(totals.correct);
-  if (pass.top_five.valid() && totals.counted > 0) {
-    metrics["top_5_accuracy"] = share(totals.top_five);
-  }
-  if (totals.weight <= 0) return metrics;
-  if (pass.absolute_error.valid()) metrics["mae"] = totals.absolute_error / totals.weight;
-  const bool plain = loss.label_smoothing == 0 && loss.class_weights.empty();
-  if (loss.next_tokens && plain) metrics["perplexity"] = std::exp(totals.loss / totals.weight);
-  return metrics;
-}
-
 }  // namespace
 
 EvalReport evaluate(const EvalSettings& settings) {
@@ -110,18 +57,17 @@ EvalReport evaluate(const EvalSettings& settings) {
   report.budget = settle_budget(settings.memory.budget);
   memory::Arena arena(fit(configuration, recipe, loader, report));
   configuration.bind(arena.data());
-  Totals totals;
+  EvaluationTotals totals;
   for (std::int64_t i = 0; i < loader.batches_per_epoch(); ++i) {
-    run_batch(configuration, recipe.loss, loader.next(), totals);
+    const data::Batch& batch = loader.next();
+    totals.add(configuration.evaluation(batch.samples), recipe.loss, batch);
   }
-  EvalReport result;
-  result.loss = totals.weight > 0 ? totals.loss / totals.weight : 0.0;
+  EvalReport result = totals.report(configuration.main().pass, recipe.loss);
   result.samples = recipe.dataset->samples();
   const std::span<const std::string> classes = recipe.dataset->class_names();
   result.classes = classes.empty() ? remembered_classes(recipe.file)
                                    : std::vector(classes.begin(), classes.end());
   result.budget = report.budget;
-  result.metrics = metrics_of(totals, configuration.main().pass, recipe.loss);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

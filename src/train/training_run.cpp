@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -60,6 +61,7 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
   std::int64_t& micro_batch = settings_.memory.micro_batch;
   micro_batch = checkpoints_.micro_batch(micro_batch, recipe_.batch);
   steps_done_ = checkpoints_.step();
+  standing_ = standing_of(checkpoints_.resumed_record());
   settle_steps();
   open_spill();
   if (settings_.memory.plan.empty()) {
@@ -129,6 +131,8 @@ void TrainingRun::open_spill() {
 RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   Bytes buffers = loader_->buffer_bytes();
   buffers += checkpoints_.memory(configuration);
+  if (recipe_.validation)
+    buffers += loader_->buffer_bytes();  // batches of validation are no larger
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
   if (settings_.report) buffers += report_bytes(configuration);
   RuntimeNeeds needs = needs_of(configuration, buffers, recipe_.machine);
@@ -188,6 +192,7 @@ void TrainingRun::prepare() {
   if (!recipe_.has_data) throw fail(ErrorCode::kInvalidArgument, "training needs data");
   if (!report_.fits) throw does_not_fit(report_);
   checkpoints_.claim();
+  if (recipe_.validation) validation_.emplace(recipe_, configuration_->micro_batch());
   settle_memory();
   if (measure_to_train()) settle_memory();
   if (settings_.report) answer({.sweep = true, .idle_tensors = true});
@@ -310,6 +315,23 @@ StepReport TrainingRun::step() {
   return report;
 }
 
+EvalReport TrainingRun::validate() {
+  if (!validation_) {
+    throw fail(ErrorCode::kInvalidArgument, "validation needs data of its own");
+  }
+  check_whole();
+  EvalReport report = validation_->run(*configuration_);
+  // What is no number is never the best.
+  const bool best =
+      standing_.best_step < 0 ? std::isfinite(report.loss) : report.loss < standing_.best_loss;
+  if (best) {
+    standing_ = {.best_loss = report.loss, .best_step = steps_done_, .since_best = 0};
+  } else {
+    ++standing_.since_best;
+  }
+  return report;
+}
+
 TraceReport TrainingRun::trace() const {
   LT_CHECK(trace_.has_value(), "tracing must have been asked for");
   TraceReport report = trace_->report();
@@ -336,7 +358,8 @@ void TrainingRun::check_whole() const {
 
 void TrainingRun::save_checkpoint(const std::filesystem::path& path, int keep) {
   check_whole();
-  checkpoints_.save(path, keep, steps_done_, recipe_, settings_, *configuration_, *state_);
+  checkpoints_.save(path, keep, steps_done_, standing_record(standing_), recipe_, settings_,
+                    *configuration_, *state_);
 }
 
 void TrainingRun::save(const std::filesystem::path& path) const {

@@ -25,6 +25,7 @@
 #include "train/numbers/finite_guard.h"
 #include "train/prepare/recipe.h"
 #include "train/step_trace.h"
+#include "train/validation.h"
 
 namespace lowtide::train {
 
@@ -48,6 +49,8 @@ class TrainingRun {
   // the plan does not fit, with the smallest feasible budget in the message.
   void prepare();
   StepReport step();
+  EvalReport validate();
+  [[nodiscard]] const Standing& standing() const { return standing_; }
   // The fastest step so far; settings.trace must have been set.
   [[nodiscard]] TraceReport trace() const;
   void save(const std::filesystem::path& path) const;
@@ -98,6 +101,8 @@ class TrainingRun {
   std::optional<memory::SpillStore> spill_;
   std::optional<plan::SpillTier> tier_;
   std::optional<StateMemory> state_;
+  std::optional<Validation> validation_;
+  Standing standing_;
   std::optional<StepTrace> trace_;
   PlanReport report_;
   run::CostCache cost_cache_;

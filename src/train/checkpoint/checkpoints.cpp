@@ -157,12 +157,12 @@ void Checkpoints::restore(const Configuration& configuration, const StateMemory&
 void Checkpoints::save(const std::filesystem::path& path,
                        int keep,
                        std::int64_t step,
+                       CheckpointRecord record,
                        const Recipe& recipe,
                        const TrainSettings& settings,
                        const Configuration& configuration,
                        const StateMemory& memory) {
   if (run_.empty()) describe(recipe, settings, configuration);
-  CheckpointRecord record;
   for (const RunField& field : run_) record[field.key] = field.value;
   for (const RunField& field : model_) record[field.key] = field.value;
   record[kStepKey] = text("{}", step);

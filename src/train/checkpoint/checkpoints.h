@@ -25,6 +25,11 @@ class Checkpoints {
   // Updates that the run has behind it: 0 for one that begins.
   [[nodiscard]] std::int64_t step() const { return resumed_ ? resumed_->number(kStepKey) : 0; }
 
+  // What the checkpoint to go on from says; empty for a run that begins, and after restore().
+  [[nodiscard]] CheckpointRecord resumed_record() const {
+    return resumed_ ? resumed_->record() : CheckpointRecord();
+  }
+
   // The micro-batch to use: where none is asked for, that of the checkpoint, since another one
   // orders sums in another way. At most the batch.
   [[nodiscard]] std::int64_t micro_batch(std::int64_t asked, std::int64_t batch) const;
@@ -48,6 +53,7 @@ class Checkpoints {
   void save(const std::filesystem::path& path,
             int keep,
             std::int64_t step,
+            CheckpointRecord record,
             const Recipe& recipe,
             const TrainSettings& settings,
             const Configuration& configuration,

@@ -8,6 +8,17 @@
 #include "train/prepare/layers.h"
 
 namespace lowtide::train {
+namespace {
+
+// The sizes of the batches that validation goes through: at most `batch` samples each.
+std::vector<std::int64_t> validation_sizes(const Recipe& recipe, std::int64_t batch) {
+  const std::int64_t samples = recipe.validation->samples();
+  std::vector<std::int64_t> sizes = {std::min(batch, samples)};
+  if (samples > batch && samples % batch != 0) sizes.push_back(samples % batch);
+  return sizes;
+}
+
+}  // namespace
 
 Configuration Configuration::for_training(const Recipe& recipe,
                                           const TrainSettings& settings,
@@ -38,6 +49,12 @@ Configuration Configuration::for_training(const Recipe& recipe,
     result.update_ = result.units_.size();
     result.add_unit(Unit::Purpose::kUpdate, build_update(result.units_.front().pass, settings),
                     recipe.machine);
+  }
+  if (recipe.validation) {
+    for (const std::int64_t size : validation_sizes(recipe, micro_batch)) {
+      result.add_unit(Unit::Purpose::kEvaluate, build_validation_pass(recipe, settings, size),
+                      recipe.machine);
+    }
   }
   for (const std::int64_t batch : batch_sizes) result.portions_.emplace(batch, result.cut(batch));
   result.start_planning(plan::parse_policy(settings.memory.policy), tier);
@@ -112,6 +129,14 @@ std::vector<Portion> Configuration::cut(std::int64_t samples) const {
   if (samples >= micro_batch_) result.push_back({unit_for(micro_batch_), samples / micro_batch_});
   if (samples % micro_batch_ != 0) result.push_back({unit_for(samples % micro_batch_), 1});
   return result;
+}
+
+const Unit& Configuration::evaluation(std::int64_t samples) const {
+  const auto found = std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) {
+    return unit.purpose == Unit::Purpose::kEvaluate && unit.pass.samples == samples;
+  });
+  LT_CHECK(found != units_.end(), "no evaluation program for a batch of this size");
+  return *found;
 }
 
 std::size_t Configuration::nodes_per_batch() const {

@@ -43,7 +43,9 @@ struct Portion {
 
 class Configuration {
  public:
-  // For training: batches of these sizes (the full one first), cut into micro-batches.
+  // For training: batches of these sizes (the full one first), cut into micro-batches. Where the
+  // recipe has validation data, also for evaluating micro-batches of that, with the state of the
+  // training programs.
   static Configuration for_training(const Recipe& recipe,
                                     const TrainSettings& settings,
                                     std::span<const std::int64_t> batch_sizes,
@@ -62,6 +64,8 @@ class Configuration {
   [[nodiscard]] const Unit& main() const { return units_.front(); }
   // The unit that updates after accumulation.
   [[nodiscard]] const Unit& update() const { return units_[*update_]; }
+  // The unit that evaluates that many samples at once; there must be one.
+  [[nodiscard]] const Unit& evaluation(std::int64_t samples) const;
   // How a batch of that many samples is cut; it must be one of the batch sizes.
   [[nodiscard]] const std::vector<Portion>& portions(std::int64_t samples) const;
 

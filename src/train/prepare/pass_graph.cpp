@@ -151,6 +151,24 @@ std::vector<ValueId> feed_values(const Recipe& recipe, const onnx::Model& model)
   return result;
 }
 
+std::vector<passes::Parameter> choose_parameters(onnx::Model& model,
+                                                 const TrainSettings& settings) {
+  const FileTensors described = describe_tensors(model);
+  return passes::choose_parameters(
+      model.graph, described.tensors, described.uses,
+      {.train = settings.selection.train, .freeze = settings.selection.freeze});
+}
+
+// Gives a model's values the roles and names of the state that training keeps.
+void share_state(onnx::Model& model, const TrainSettings& settings, PassGraph& pass) {
+  pass.parameters = choose_parameters(model, settings);
+  if (!settings.optimizer.ema) return;
+  for (const passes::Parameter& parameter : pass.parameters) {
+    graph::Value& value = model.graph.value(parameter.value);
+    if (parameter.trained) value.name = optim::ema_name(value.name);
+  }
+}
+
 // With a limit that no norm reaches, updates wait for the norm and are what they are without.
 OptimizerSettings optimizer_of(const TrainSettings& settings) {
   OptimizerSettings optimizer = settings.optimizer;
@@ -169,10 +187,7 @@ PassGraph build_training_pass(const Recipe& recipe,
   onnx::Model model = build_model(recipe, samples);
   PassGraph pass;
   pass.samples = samples;
-  const FileTensors described = describe_tensors(model);
-  pass.parameters = passes::choose_parameters(
-      model.graph, described.tensors, described.uses,
-      {.train = settings.selection.train, .freeze = settings.selection.freeze});
+  pass.parameters = choose_parameters(model, settings);
   const ValueId output = model.values.at(recipe.loss.output);
   model.graph.outputs() = {output};
   passes::Training training =
@@ -232,11 +247,17 @@ PassGraph build_update(const PassGraph& accumulating, const TrainSettings& setti
   return pass;
 }
 
-PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples) {
+namespace {
+
+// `training`: whose state to use; null for the file's own.
+PassGraph evaluation_pass(const Recipe& recipe,
+                          std::int64_t samples,
+                          const TrainSettings* training) {
   onnx::Model model = build_model(recipe, samples);
   PassGraph pass;
   pass.samples = samples;
   pass.inputs = feed_values(recipe, model);
+  if (training != nullptr) share_state(model, *training, pass);
   const ValueId output = model.values.at(recipe.loss.output);
   model.graph.outputs() = {output};
   passes::fuse(model.graph);
@@ -244,6 +265,18 @@ PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples) {
   GraphBuilder builder(pass.graph);
   add_loss(builder, recipe, output, Purpose::kEvaluation, pass);
   return pass;
+}
+
+}  // namespace
+
+PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples) {
+  return evaluation_pass(recipe, samples, nullptr);
+}
+
+PassGraph build_validation_pass(const Recipe& recipe,
+                                const TrainSettings& settings,
+                                std::int64_t samples) {
+  return evaluation_pass(recipe, samples, &settings);
 }
 
 }  // namespace lowtide::train

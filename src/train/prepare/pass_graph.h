@@ -51,4 +51,10 @@ PassGraph build_update(const PassGraph& accumulating, const TrainSettings& setti
 // Forward and loss only, with the meaning ONNX gives the file.
 PassGraph build_evaluation_pass(const Recipe& recipe, std::int64_t samples);
 
+// The same with the state of training passes: what they train and their running statistics, or the
+// means of what they train where these are what is saved.
+PassGraph build_validation_pass(const Recipe& recipe,
+                                const TrainSettings& settings,
+                                std::int64_t samples);
+
 }  // namespace lowtide::train

@@ -21,6 +21,7 @@
 #include "cli/report/report_json.h"
 #include "cli/report/step_log.h"
 #include "cli/report/trace_report.h"
+#include "cli/train/validation.h"
 
 namespace lowtide::cli {
 namespace {
@@ -42,6 +43,7 @@ struct Options {
   std::filesystem::path log;
   std::filesystem::path trace;
   std::filesystem::path report;
+  ValidationOptions validation;
   bool json = false;
 };
 
@@ -53,7 +55,8 @@ struct Totals {
   std::int64_t epoch_correct = 0;
   std::int64_t epoch_counted = 0;
   bool has_accuracy = false;
-  std::optional<double> accuracy;  // of the last whole epoch, on the training data as seen
+  std::optional<EvalReport> validation;  // the last one
+  std::optional<double> accuracy;        // of the last whole epoch, on the training data as seen
 
   void add(const StepReport& step) {
     losses.push_back(step.loss);
@@ -88,6 +91,14 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
   std::sort(seconds.begin(), seconds.end());
   nlohmann::json metrics = nlohmann::json::object();
   if (totals.accuracy) metrics["train_accuracy"] = *totals.accuracy;
+  if (totals.validation) {
+    metrics["val_loss"] = totals.validation->loss;
+    for (const auto& [name, value] : totals.validation->metrics) metrics["val_" + name] = value;
+  }
+  if (trainer.standing().best_step >= 0) {
+    metrics["best_val_loss"] = trainer.standing().best_loss;
+    metrics["best_step"] = trainer.standing().best_step;
+  }
   const PlanReport& plan = trainer.plan();
   return {{"steps", trainer.steps_done()},
           {"loss", thinned(totals.losses)},
@@ -171,15 +182,22 @@ class CheckpointWriter {
 Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
   StepLog log(options.log, trainer.steps_done());
   CheckpointWriter checkpoints(options.settings.checkpoint, trainer);
+  Validator validator(options.validation, options.settings.data, trainer);
   Progress progress(options.json, trainer.total_steps(), trainer.plan().budget);
   Totals totals;
   try {
-    while (trainer.steps_done() < trainer.total_steps() && !interrupted) {
+    while (trainer.steps_done() < trainer.total_steps() && !interrupted && !validator.ends()) {
       const StepReport step = trainer.step();
-      log.write(step);
+      const std::optional<EvalReport> validation = validator.after(step);
+      log.write(step, validation ? &*validation : nullptr);
       totals.add(step);
       if (options.settings.report) curves.add(step);
       progress.show(step);
+      if (validation) {
+        progress.close();
+        say(options.json, validator.words());
+        totals.validation = validation;
+      }
       checkpoints.after(step);
     }
   } catch (const Error& error) {
@@ -187,6 +205,10 @@ Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
     throw Error(error.code(), error.what() + checkpoints.save_after_error());
   }
   progress.close();
+  if (validator.ends()) {
+    say(options.json, fmt::format("{} validations in a row were no better: training ends",
+                                  trainer.standing().since_best));
+  }
   checkpoints.save();
   return totals;
 }
@@ -197,6 +219,7 @@ int train(const std::shared_ptr<Options>& options) {
   check_writable(options->out);
   check_writable(options->trace);
   check_writable(options->report);
+  check_writable(options->validation.keep_best);
   check_writable(options->settings.checkpoint.file);
   options->settings.trace = !options->trace.empty();
   options->settings.report = !options->report.empty();
@@ -235,6 +258,7 @@ void add_train(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("train", "Train a model on data inside a budget of bytes");
   add_training(*command, options->settings, options->model, options->loss)->required();
+  add_validation(*command, options->validation);
   command->add_option("-o,--out", options->out, "The trained model to write")
       ->type_name("OUT.onnx");
   command

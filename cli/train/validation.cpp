@@ -1,0 +1,56 @@
+#include "cli/train/validation.h"
+
+#include <fmt/format.h>
+
+#include "lowtide/error.h"
+
+namespace lowtide::cli {
+
+void add_validation(CLI::App& command, ValidationOptions& options) {
+  CLI::Option_group* const group = command.add_option_group("Validation");
+  group
+      ->add_option("--eval-every", options.every,
+                   "Steps between validations; default: one at the end of each epoch")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  group
+      ->add_option("--keep-best", options.keep_best,
+                   "Write the model here whenever a validation's loss is the lowest so far")
+      ->type_name("BEST.onnx");
+  group
+      ->add_option("--early-stop", options.early_stop,
+                   "End training when so many validations in a row were no better than the best")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+}
+
+Validator::Validator(const ValidationOptions& options, const DataSettings& data, Trainer& trainer)
+    : options_(options),
+      trainer_(&trainer),
+      active_(!data.validation.empty() || data.validation_split.has_value()) {
+  const bool asked = options.every || options.early_stop || !options.keep_best.empty();
+  if (asked && !active_) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--eval-every, --keep-best and --early-stop need --val or --val-split");
+  }
+}
+
+std::optional<EvalReport> Validator::after(const StepReport& step) {
+  const bool due = options_.every ? step.step % *options_.every == 0 : step.epoch_ends;
+  if (!active_ || !(due || step.step == trainer_->total_steps())) return std::nullopt;
+  EvalReport report = trainer_->validate();
+  const bool best = trainer_->standing().best_step == step.step;
+  if (best && !options_.keep_best.empty()) trainer_->save(options_.keep_best);
+  words_ = fmt::format("step {}: validation loss {:.6f}", step.step, report.loss);
+  for (const auto& [name, value] : report.metrics) {
+    words_ += fmt::format(", {} {:.4f}", name, value);
+  }
+  if (best) words_ += ", the best so far";
+  return report;
+}
+
+bool Validator::ends() const {
+  return active_ && options_.early_stop && trainer_->standing().since_best >= *options_.early_stop;
+}
+
+}  // namespace lowtide::cli
