@@ -152,7 +152,8 @@ def run_lowtide(name, steps, threads, prefix):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=["resnet50", "wrn-28-2"])
+    parser.add_argument("networks", nargs="*", default=["resnet50", "wrn-28-2"],
+                        metavar="NETWORK", help=", ".join(BATCH))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
@@ -160,6 +161,9 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="of PyTorch")
     parser.add_argument("--torch", choices=WAYS, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    for name in options.networks:
+        if name not in BATCH:
+            parser.error(f"no network '{name}'; there are {', '.join(BATCH)}")
     if options.torch:
         run_torch(options.networks[0], options.steps, options.threads, options.torch)
         return
