@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "plan/file/names.h"
+#include "train/prepare/names.h"
 
 namespace lowtide::train {
 namespace {
@@ -16,30 +17,9 @@ using plan::FileProgram;
 using plan::NodeId;
 using plan::PlanFile;
 using plan::ValueId;
+using train::name;
 
 constexpr const char* kMicroBatch = "micro-batch";
-
-const char* name(LossKind kind) {
-  switch (kind) {
-    case LossKind::kAuto: return "auto";
-    case LossKind::kCrossEntropy: return "cross-entropy";
-    case LossKind::kMeanSquaredError: return "mse";
-    case LossKind::kMeanAbsoluteError: return "l1";
-    case LossKind::kHuber: return "huber";
-    case LossKind::kBinaryCrossEntropy: return "bce-with-logits";
-    case LossKind::kProbabilityBinaryCrossEntropy: return "bce";
-  }
-  return "";
-}
-
-const char* name(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::kSgd: return "sgd";
-    case OptimizerKind::kAdam: return "adam";
-    case OptimizerKind::kAdamW: return "adamw";
-  }
-  return "";
-}
 
 const char* name(Unit::Purpose purpose) {
   switch (purpose) {
@@ -60,8 +40,8 @@ std::vector<std::pair<std::string, std::string>> options_of(const Recipe& recipe
       recipe.machine.isa == core::Isa::kNative ? core::best_isa() : recipe.machine.isa;
   return {{"batch", text("{}", recipe.batch)},
           {kMicroBatch, text("{}", micro_batch)},
-          {"loss", name(recipe.loss.kind)},
-          {"optimizer", name(settings.optimizer.kind)},
+          {"loss", std::string(name(recipe.loss.kind))},
+          {"optimizer", std::string(name(settings.optimizer.kind))},
           {"clip-norm", settings.optimizer.clip_norm ? "on" : "off"},
           {"running-stats",
            settings.running_statistics == RunningStatistics::kPyTorch ? "pytorch" : "onnx"},

@@ -41,6 +41,16 @@ struct TileRow {
 struct Tile {
   TileRow r0, r1, r2, r3, r4, r5;
 
+  // One more product for each element: the factors of the rows lie `row` apart.
+  HWY_INLINE void add(const float* factors, std::int64_t row, V b0, V b1) {
+    r0.add(factors, b0, b1);
+    r1.add(factors + row, b0, b1);
+    r2.add(factors + 2 * row, b0, b1);
+    r3.add(factors + 3 * row, b0, b1);
+    r4.add(factors + 4 * row, b0, b1);
+    r5.add(factors + 5 * row, b0, b1);
+  }
+
   // Calls f(TileRow&, row) for all six.
   template <class F>
   HWY_INLINE void for_each_row(F&& f) {
@@ -63,12 +73,7 @@ tile_sums(const float* a, std::int64_t row, std::int64_t step, const float* b, s
   for (std::int64_t k = 0; k < count; ++k, a += step, b += panel_width()) {
     const V b0 = hn::LoadU(D(), b);
     const V b1 = hn::LoadU(D(), b + lanes());
-    t.r0.add(a, b0, b1);
-    t.r1.add(a + row, b0, b1);
-    t.r2.add(a + 2 * row, b0, b1);
-    t.r3.add(a + 3 * row, b0, b1);
-    t.r4.add(a + 4 * row, b0, b1);
-    t.r5.add(a + 5 * row, b0, b1);
+    t.add(a, row, b0, b1);
   }
   return t;
 }
@@ -99,18 +104,8 @@ HWY_INLINE TilePair tile_pair_sums(const float* a,
   for (std::int64_t k = 0; k < count; ++k, a += step, c += step, b += panel_width()) {
     const V b0 = hn::LoadU(D(), b);
     const V b1 = hn::LoadU(D(), b + lanes());
-    t.r0.add(a, b0, b1);
-    t.r1.add(a + row, b0, b1);
-    t.r2.add(a + 2 * row, b0, b1);
-    t.r3.add(a + 3 * row, b0, b1);
-    t.r4.add(a + 4 * row, b0, b1);
-    t.r5.add(a + 5 * row, b0, b1);
-    u.r0.add(c, b0, b1);
-    u.r1.add(c + row, b0, b1);
-    u.r2.add(c + 2 * row, b0, b1);
-    u.r3.add(c + 3 * row, b0, b1);
-    u.r4.add(c + 4 * row, b0, b1);
-    u.r5.add(c + 5 * row, b0, b1);
+    t.add(a, row, b0, b1);
+    u.add(c, row, b0, b1);
   }
   return {t, u};
 }
