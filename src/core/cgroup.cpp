@@ -42,6 +42,8 @@ void read_v2(const fs::path& group, CgroupLimits& limits) {
     read_quota(quota, period, group / "cpu.max", limits);
   }
   read_bytes(group / "memory.max", limits);
+  // Nobody is ended for passing this one, but slowed down until next to nothing moves.
+  read_bytes(group / "memory.high", limits);
 }
 
 void read_v1_cpu(const fs::path& group, CgroupLimits& limits) {
@@ -82,7 +84,7 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
       }
     }
     if (controllers.find(",cpu,") != std::string::npos) {
-      for (const char* name : {"cpu", "cpu,cpuacct"}) {
+      for (const char* name : {"cpu", "cpu,cpuacct", "cpuacct,cpu"}) {
         walk_up(mount / name, path, [&](const fs::path& group) { read_v1_cpu(group, limits); });
       }
     }

@@ -13,7 +13,7 @@ namespace lowtide::core {
 // sys/fs/cgroup.
 struct CgroupLimits {
   std::optional<double> cpus;         // quota / period
-  std::optional<Bytes> memory;        // memory.max or memory.limit_in_bytes
+  std::optional<Bytes> memory;        // memory.max, memory.high, memory.limit_in_bytes
   std::filesystem::path cpus_from;    // the file that says so
   std::filesystem::path memory_from;  // likewise
 };

@@ -57,6 +57,15 @@ TEST_F(CgroupTree, Version2ReadsItsOwnGroup) {
   EXPECT_EQ(limits().memory.value(), 200_MiB);
 }
 
+// What slows a process down to a crawl is a limit as well.
+TEST_F(CgroupTree, Version2CountsTheHighMark) {
+  write("proc/self/cgroup", "0::/job");
+  write("sys/fs/cgroup/job/memory.max", "209715200");
+  write("sys/fs/cgroup/job/memory.high", "104857600");
+  EXPECT_EQ(limits().memory.value(), 100_MiB);
+  EXPECT_TRUE(limits().memory_from.string().ends_with("job/memory.high"));
+}
+
 TEST_F(CgroupTree, Version2UnlimitedIsNoLimit) {
   write("proc/self/cgroup", "0::/job");
   write("sys/fs/cgroup/job/cpu.max", "max 100000");
@@ -92,6 +101,18 @@ TEST_F(CgroupTree, Version1ReadsEachController) {
   write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000");
   EXPECT_EQ(limits().memory.value(), 100_MiB);
   EXPECT_DOUBLE_EQ(limits().cpus.value(), 3.0);
+}
+
+TEST_F(CgroupTree, Version1AncestorsCountAndEitherNameOfTheCpuMount) {
+  write("proc/self/cgroup", "5:memory:/outer/job\n4:cpuacct,cpu:/outer/job");
+  write("sys/fs/cgroup/memory/outer/memory.limit_in_bytes", "104857600");
+  write("sys/fs/cgroup/memory/outer/job/memory.limit_in_bytes", "209715200");
+  write("sys/fs/cgroup/cpuacct,cpu/outer/cpu.cfs_quota_us", "150000");
+  write("sys/fs/cgroup/cpuacct,cpu/outer/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/cpuacct,cpu/outer/job/cpu.cfs_quota_us", "-1");
+  write("sys/fs/cgroup/cpuacct,cpu/outer/job/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(limits().memory.value(), 100_MiB);
+  EXPECT_DOUBLE_EQ(limits().cpus.value(), 1.5);
 }
 
 TEST_F(CgroupTree, Version1UnlimitedIsNoLimit) {
