@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <jerror.h>
@@ -45,6 +46,7 @@ class JpegReader final : public ImageReader {
   template <class F>
   void guarded(F&& f) {
     if (!survives(f)) {
+      if (unread_) throw *unread_;
       throw core::fail(ErrorCode::kInvalidFile, "{}: {}", file_.name(), message_.data());
     }
   }
@@ -68,20 +70,26 @@ class JpegReader final : public ImageReader {
   jpeg_progress_mgr progress_ = {};
   std::array<std::byte, kInput> input_ = {};
   std::array<char, JMSG_LENGTH_MAX> message_ = {};
+  std::optional<Error> unread_;  // why the file could not be read; then the image is not to blame
   std::jmp_buf jump_ = {};
   int channels_ = 0;
   std::vector<std::uint8_t> cmyk_;  // one row, where the file has four colours
 };
 
-// Fills the input buffer; false at the end of the file, and where reading fails.
-bool refill(const ByteSource& file, Bytes& at, std::span<std::byte> buffer, std::size_t& count) {
+// Fills the input buffer; false at the end of the file, and where reading fails, with the reason.
+bool refill(const ByteSource& file,
+            Bytes& at,
+            std::span<std::byte> buffer,
+            std::size_t& count,
+            std::optional<Error>& unread) {
   const Bytes left = file.size() - at;
   if (left <= Bytes(0)) return false;
   count =
       static_cast<std::size_t>(std::min(left.count(), static_cast<std::int64_t>(buffer.size())));
   try {
     file.read_at(at, buffer.first(count));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    unread = error;
     return false;
   }
   at += Bytes(static_cast<std::int64_t>(count));
@@ -109,7 +117,9 @@ void JpegReader::set_callbacks() {
   source_.fill_input_buffer = [](j_decompress_ptr jpeg) -> boolean {
     JpegReader& self = of(jpeg);
     std::size_t count = 0;
-    if (!refill(self.file_, self.at_, self.input_, count)) ERREXIT(jpeg, JERR_INPUT_EOF);
+    if (!refill(self.file_, self.at_, self.input_, count, self.unread_)) {
+      ERREXIT(jpeg, JERR_INPUT_EOF);
+    }
     self.source_.next_input_byte = reinterpret_cast<const JOCTET*>(self.input_.data());
     self.source_.bytes_in_buffer = count;
     return TRUE;

@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <png.h>
@@ -35,6 +36,7 @@ class PngReader final : public ImageReader {
   template <class F>
   void guarded(F&& f) {
     if (!survives(f)) {
+      if (unread_) throw *unread_;
       throw core::fail(ErrorCode::kInvalidFile, "{}: {}", file_.name(), message_.data());
     }
   }
@@ -57,6 +59,7 @@ class PngReader final : public ImageReader {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   std::array<char, 256> message_ = {};
+  std::optional<Error> unread_;  // why the file could not be read; then the image is not to blame
   std::jmp_buf jump_ = {};
   std::size_t row_bytes_ = 0;
   std::vector<std::uint8_t> whole_;  // an interlaced image
@@ -76,7 +79,8 @@ bool PngReader::take(std::span<std::byte> into) {
   if (count > file_.size() - at_) return false;
   try {
     file_.read_at(at_, into);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    unread_ = error;
     return false;
   }
   at_ += count;
