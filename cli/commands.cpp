@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 namespace lowtide::cli {
 
 void say(bool json, const std::string& text) {
@@ -9,6 +11,11 @@ void say(bool json, const std::string& text) {
   std::fputs(text.c_str(), stream);
   std::fputc('\n', stream);
   std::fflush(stream);
+}
+
+void print_json(const nlohmann::json& json) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  std::fputs((json.dump(2, ' ', false, kReplace) + "\n").c_str(), stdout);
 }
 
 }  // namespace lowtide::cli

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace lowtide::cli {
 
@@ -23,5 +24,8 @@ void add_man(CLI::App& app, Action& action, const std::string& version);
 
 // Prints to standard output, or to standard error where `--json` keeps that free for one object.
 void say(bool json, const std::string& text);
+
+// The one object of `--json`, to standard output. Names of files need not be UTF-8; JSON must be.
+void print_json(const nlohmann::json& json);
 
 }  // namespace lowtide::cli

@@ -81,7 +81,7 @@ void add_doctor(CLI::App& app, Action& action) {
     action = [options] {
       const MachineReport report = examine_machine(options->spill);
       if (options->json) {
-        fmt::print("{}\n", to_json(report).dump(2));
+        print_json(to_json(report));
       } else {
         say(false, to_text(report));
       }

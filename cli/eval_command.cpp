@@ -40,7 +40,7 @@ void add_eval(CLI::App& app, Action& action) {
         nlohmann::json json = {
             {"loss", report.loss}, {"metrics", report.metrics}, {"samples", report.samples}};
         if (!report.classes.empty()) json["classes"] = report.classes;
-        fmt::print("{}\n", json.dump(2));
+        print_json(json);
         return 0;
       }
       if (!report.classes.empty()) {

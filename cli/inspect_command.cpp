@@ -35,10 +35,10 @@ std::string to_text(const ModelReport& report) {
 }
 
 nlohmann::json to_json(const ModelReport& report) {
-  nlohmann::json json = {{"producer", report.producer}, {"opset", report.opset},
-                         {"inputs", report.inputs},     {"outputs", report.outputs},
-                         {"ops", report.ops},           {"parameters", report.parameters},
-                         {"batch", report.batch},       {"notes", report.notes}};
+  nlohmann::json json = {
+      {"producer", report.producer}, {"opset", report.opset}, {"inputs", report.inputs},
+      {"outputs", report.outputs},   {"ops", report.ops},     {"parameters", report.parameters},
+      {"batch", report.batch},       {"notes", report.notes}, {"tensors", nlohmann::json::array()}};
   for (const TensorSummary& tensor : report.tensors) {
     json["tensors"].push_back({{"name", tensor.name},
                                {"type", tensor.type},
@@ -77,7 +77,11 @@ void add_inspect(CLI::App& app, Action& action) {
     action = [options] {
       finish(options->raw, options->model);
       const ModelReport report = inspect_model(options->model, options->batch, options->selection);
-      fmt::print("{}\n", options->json ? to_json(report).dump(2) : to_text(report));
+      if (options->json) {
+        print_json(to_json(report));
+      } else {
+        say(false, to_text(report));
+      }
       return 0;
     };
   });

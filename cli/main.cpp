@@ -1,6 +1,8 @@
 // lowtide: trains real neural networks inside a number of bytes that the user names.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -50,11 +52,20 @@ int run(int argc, char** argv) {
   return action();
 }
 
+// Answers that could not be printed are no success.
+void check_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw lowtide::Error(lowtide::ErrorCode::kIo,
+                       std::string("standard output cannot be written: ") + std::strerror(errno));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    check_output();
+    return code;
   } catch (const lowtide::Error& error) {
     std::fprintf(stderr, "lowtide: %s\n", error.what());
   } catch (const std::bad_alloc&) {

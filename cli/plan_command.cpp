@@ -67,7 +67,7 @@ void print(const PlanReport& report, const Options& options) {
     for (std::size_t i = 0; i < report.explanations.size(); ++i) {
       json["explanations"][options.questions.explain[i]] = report.explanations[i];
     }
-    fmt::print("{}\n", json.dump(2));
+    print_json(json);
     return;
   }
   say(false, report.fits ? plan_text(report) : refusal(report));

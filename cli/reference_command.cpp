@@ -1,8 +1,7 @@
 // lowtide completion and lowtide man: what the program knows of its own options.
+#include <cstdio>
 #include <memory>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/reference/reference.h"
@@ -20,9 +19,10 @@ void add_completion(CLI::App& app, Action& action) {
   command->callback([shell, &app, &action] {
     action = [shell, &app] {
       const std::vector<CommandText> commands = describe(app);
-      fmt::print("{}", *shell == "bash"  ? bash_completion(commands)
-                       : *shell == "zsh" ? zsh_completion(commands)
-                                         : fish_completion(commands));
+      const std::string text = *shell == "bash"  ? bash_completion(commands)
+                               : *shell == "zsh" ? zsh_completion(commands)
+                                                 : fish_completion(commands);
+      std::fputs(text.c_str(), stdout);
       return 0;
     };
   });
@@ -33,7 +33,7 @@ void add_man(CLI::App& app, Action& action, const std::string& version) {
       app.add_subcommand("man", "Print the manual page: lowtide man | man -l -");
   command->callback([&app, &action, version] {
     action = [&app, version] {
-      fmt::print("{}", manual(describe(app), version));
+      std::fputs(manual(describe(app), version).c_str(), stdout);
       return 0;
     };
   });

@@ -50,10 +50,7 @@ void add_run(CLI::App& app, Action& action) {
                                        output.type, output.min, output.max, output.mean));
       }
       if (options->json) {
-        fmt::print(
-            "{}\n",
-            nlohmann::json{{"outputs", json}, {"output", options->settings.output.string()}}.dump(
-                2));
+        print_json({{"outputs", json}, {"output", options->settings.output.string()}});
       }
       return 0;
     };

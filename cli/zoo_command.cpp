@@ -40,11 +40,12 @@ void add_settings(CLI::App& command, ZooSettings& settings) {
 
 void list_networks() {
   for (const ZooNetwork& network : zoo_networks()) {
-    fmt::print("{}: {}\n", network.name, network.about);
-    fmt::print("    {} parameters with the usual values\n", fmt::group_digits(network.parameters));
+    say(false, fmt::format("{}: {}", network.name, network.about));
+    say(false, fmt::format("    {} parameters with the usual values",
+                           fmt::group_digits(network.parameters)));
     for (const ZooOption& option : network.options) {
       const std::string usual = option.usual.empty() ? "" : fmt::format(" ({})", option.usual);
-      fmt::print("    --{:<13}{}{}\n", option.name, option.meaning, usual);
+      say(false, fmt::format("    --{:<13}{}{}", option.name, option.meaning, usual));
     }
   }
 }

@@ -62,7 +62,7 @@ Progress::Progress(bool json, std::int64_t total_steps, Bytes budget)
 std::string Progress::line(const StepReport& step, double rate) const {
   const double left = static_cast<double>(total_steps_ - step.step) *
                       std::chrono::duration<double>(Clock::now() - start_).count() /
-                      static_cast<double>(std::max<std::int64_t>(step.step, 1));
+                      static_cast<double>(std::max<std::int64_t>(shown_steps_, 1));
   return fmt::format("step {}/{}  loss {:.4f}  {:.0f} samples/s  {} left  {} of {}", step.step,
                      total_steps_, step.loss, rate, duration_text(left), step.resident.str(),
                      budget_.str());
@@ -70,6 +70,7 @@ std::string Progress::line(const StepReport& step, double rate) const {
 
 void Progress::show(const StepReport& step) {
   samples_ += step.samples;
+  ++shown_steps_;
   loss_sum_ += step.loss;
   ++steps_;
   correct_ += std::max<std::int64_t>(step.correct, 0);
@@ -84,7 +85,8 @@ void Progress::show(const StepReport& step) {
     const std::string bar = std::string(static_cast<std::size_t>(full), '=') +
                             std::string(static_cast<std::size_t>(kWidth - full), ' ');
     std::FILE* const stream = json_ ? stderr : stdout;
-    fmt::print(stream, "\r[{}] {}\033[K", bar, line(step, rate));
+    // A terminal that is gone is no reason to end, so nothing here throws.
+    std::fputs(fmt::format("\r[{}] {}\033[K", bar, line(step, rate)).c_str(), stream);
     std::fflush(stream);
     line_open_ = true;
     shown_ = now;
@@ -118,7 +120,7 @@ void Progress::end_epoch(const StepReport& step) {
 void Progress::close() {
   if (!line_open_) return;
   std::FILE* const stream = json_ ? stderr : stdout;
-  fmt::print(stream, "\r\033[K");
+  std::fputs("\r\033[K", stream);
   std::fflush(stream);
   line_open_ = false;
 }

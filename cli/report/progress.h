@@ -41,6 +41,7 @@ class Progress {
   Clock::time_point shown_ = start_;
   Clock::time_point epoch_start_ = start_;
   std::int64_t samples_ = 0;
+  std::int64_t shown_steps_ = 0;  // of this process: a resumed run has made others before
   // Of the epoch so far.
   double loss_sum_ = 0;
   std::int64_t steps_ = 0;

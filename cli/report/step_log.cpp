@@ -1,6 +1,8 @@
 #include "cli/report/step_log.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -31,9 +33,9 @@ StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
   std::error_code error;
   const bool goes_on = steps_done > 0 && std::filesystem::exists(path, error);
   if (goes_on) std::filesystem::resize_file(path, end_of(path_, steps_done), error);
-  if (error) throw failure();
+  if (error) throw failure(error.message());
   file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
-  if (!file_) throw failure();
+  if (!file_) throw failure(std::strerror(errno));
 }
 
 void StepLog::write(const StepReport& step, const EvalReport* validation) {
@@ -51,10 +53,12 @@ void StepLog::write(const StepReport& step, const EvalReport* validation) {
     for (const auto& [name, value] : validation->metrics) line["val_" + name] = value;
   }
   if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
-    throw failure();
+    throw failure(std::strerror(errno));
   }
 }
 
-Error StepLog::failure() const { return {ErrorCode::kIo, path_ + ": cannot write the log"}; }
+Error StepLog::failure(const std::string& reason) const {
+  return {ErrorCode::kIo, path_ + ": cannot write the log: " + reason};
+}
 
 }  // namespace lowtide::cli

@@ -23,7 +23,7 @@ class StepLog {
   void write(const StepReport& step, const EvalReport* validation);
 
  private:
-  [[nodiscard]] Error failure() const;
+  [[nodiscard]] Error failure(const std::string& reason) const;
 
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }

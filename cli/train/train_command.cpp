@@ -26,7 +26,7 @@
 namespace lowtide::cli {
 namespace {
 
-// Set by the first Ctrl-C; a second one ends the process as usual.
+// Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the process as usual.
 std::atomic<bool> interrupted =
     false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -214,6 +214,7 @@ Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
 }
 
 int train(const std::shared_ptr<Options>& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave
   finish(options->model, options->settings.model);
   finish(options->loss, options->settings.loss);
   check_writable(options->out);
@@ -227,6 +228,8 @@ int train(const std::shared_ptr<Options>& options) {
   say(options->json, plan_text(trainer.plan()));
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
+  // The terminal is gone; nohup has said that this shall not matter.
+  if (std::signal(SIGHUP, interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   Curves curves;
   const Totals totals = run_steps(*options, trainer, curves);
   if (!options->out.empty()) {
@@ -247,7 +250,7 @@ int train(const std::shared_ptr<Options>& options) {
   }
   say(options->json, fmt::format("peak resident memory {} of {}", peak_resident().str(),
                                  trainer.plan().budget.str()));
-  if (options->json) fmt::print("{}\n", result_json(*options, trainer, totals).dump(2));
+  if (options->json) print_json(result_json(*options, trainer, totals));
   return interrupted ? 130 : 0;
 }
 

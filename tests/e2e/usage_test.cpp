@@ -155,6 +155,55 @@ TEST(Usage, JsonIsAloneOnStandardOutput) {
   }
 }
 
+// What a shell makes of it, with the program as "$0".
+Outcome in_a_shell(const std::string& line, const Words& arguments) {
+  return support::run_program("/bin/sh", Words{"-c", line, LOWTIDE_PROGRAM} + arguments);
+}
+
+TEST(Usage, AnAnswerThatCannotBeWrittenIsNoSuccess) {
+  const Scene scene;
+  for (const Words& arguments : {Words{"inspect", scene.small_network()}, Words{"zoo", "--list"}}) {
+    const Outcome outcome = in_a_shell("\"$0\" \"$@\" > /dev/full", arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("standard output cannot be written"), std::string::npos)
+        << outcome.err;
+  }
+}
+
+TEST(Usage, TrainingGoesOnWhenNobodyReadsAlong) {
+  const Scene scene;
+  const Words run = {"train", scene.small_network(), "--data", scene.images(), "--epochs", "40",
+                     "-o"};
+  const Outcome alone = in_a_shell("\"$0\" \"$@\" | true", run + Words{scene / "alone.onnx"});
+  EXPECT_NE(alone.err.find("standard output cannot be written"), std::string::npos) << alone.err;
+  EXPECT_EQ(lowtide(run + Words{scene / "watched.onnx"}).exit_code, 0);
+  EXPECT_TRUE(support::read_file(scene / "alone.onnx") ==
+              support::read_file(scene / "watched.onnx"));
+}
+
+TEST(Usage, ALogThatCannotBeWrittenEndsTrainingWithTheReason) {
+  const Scene scene;
+  const std::string ck = scene / "run.safetensors";
+  const Outcome outcome = lowtide({"train", scene.small_network(), "--data", scene.images(),
+                                   "--log", "/dev/full", "--checkpoint", ck});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("/dev/full: cannot write the log: No space left on device"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find(ck + " holds step 1"), std::string::npos) << outcome.err;
+}
+
+// Names of files are bytes; JSON is UTF-8.
+TEST(Usage, JsonHoldsNamesThatAreNoUtf8) {
+  const Scene scene;
+  const std::string model = scene / "caf\xe9.onnx";
+  std::filesystem::rename(scene.small_network(), model);
+  const Outcome outcome =
+      lowtide({"train", model, "--data", scene.images(), "--json", "-o", scene / "out\xff.onnx"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GE(Json::parse(outcome.out).at("steps"), 1);
+}
+
 TEST(Usage, APlanThatDoesNotFitIsAnAnswerWithExitCodeOne) {
   const Scene scene;
   const Outcome outcome = lowtide(

@@ -263,7 +263,7 @@ TEST_F(Checkpoints, ReplaceALinkAndClearWhatKilledRunsLeft) {
 }
 
 TEST_F(Checkpoints, AreSavedWhenASignalComes) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const std::string here = scene / core::text("{}.safetensors", signal);
     const std::string log = scene / core::text("{}.jsonl", signal);
     support::ChildProcess process(LOWTIDE_PROGRAM,
