@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "e2e/hand_made.h"
 #include "e2e/scene.h"
+#include "support/hostile.h"
 
 namespace lowtide::e2e {
 namespace {
@@ -145,17 +146,24 @@ TEST_F(BadInput, ATruncatedModel) {
 TEST_F(BadInput, DamagedModelsNeverCrash) {
   const std::string whole = support::read_file(model);
   core::RandomStream random(7, 0);
-  for (int i = 0; i < 60; ++i) {
-    std::string damaged = whole;
+  const int rounds = support::hostile_rounds(60);
+  for (int round = 0; round < rounds; ++round) {
     // Weights fill most of the file; its structure is at both ends.
     const std::size_t window = std::min<std::size_t>(300, whole.size());
-    const std::size_t at = random.below(window);
-    const std::size_t place = i % 2 == 0 ? at : whole.size() - 1 - at;
-    damaged[place] = static_cast<char>(random.below(256));
+    std::string damaged = whole;
+    if (round % 2 == 0) {
+      damaged = support::damaged(whole.substr(0, window), random) + whole.substr(window);
+    } else {
+      const std::size_t rest = whole.size() - window;
+      damaged = whole.substr(0, rest) + support::damaged(whole.substr(rest), random);
+    }
     support::write_file(model, damaged);
-    const Outcome outcome = lowtide({"inspect", model});
+    const support::Patience patience(round);
+    const Outcome outcome =
+        lowtide(round % 4 < 2 ? Words{"inspect", model}
+                              : Words{"train", model, "--data", good, "--budget", "200MiB"});
     EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 1)
-        << "byte " << place << ": exit " << outcome.exit_code << "\n"
+        << "round " << round << ": exit " << outcome.exit_code << "\n"
         << outcome.err;
   }
 }

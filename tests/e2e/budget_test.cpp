@@ -141,6 +141,57 @@ TEST(BudgetAndData, TheSizeOfTheDataDoesNotCount) {
   EXPECT_LE(many - few, kMiB);  // the order of the samples is held
 }
 
+// Every thread brings a stack and scratch of its own; the budget counts them.
+TEST(BudgetAndThreads, TheScratchOfEveryThreadCounts) {
+  const Scene scene;
+  // The window matrix of a 3x3 convolution would be nine times its input.
+  const std::string model =
+      scene.zoo({"resnet", "--depth", "18", "--size", "32", "--classes", "3"});
+  const std::string data = scene.images({.samples = 16, .channels = 3, .size = 32});
+  std::int64_t last = 0;
+  for (const char* const threads : {"1", "2", "16"}) {
+    SCOPED_TRACE(threads);
+    const Words run = {model, "--data", data, "--batch", "8", "--threads", threads};
+    const std::int64_t smallest = smallest_budget(run);
+    EXPECT_GE(smallest, last);
+    last = smallest;
+    const Trained trained =
+        train(scene, run + Words{"--steps", "12", "--budget", std::to_string(smallest)});
+    EXPECT_LE(trained.result.at("peak_rss_bytes").get<std::int64_t>(), smallest);
+  }
+}
+
+// All that a long run does beside its steps has its place in the smallest budget.
+TEST(BudgetAndExtras, ValidationCheckpointsReportsAndMeansOfWeightsCount) {
+  const Scene scene;
+  const std::string model = scene.zoo({"lenet", "--channels", "1"});
+  const std::string data = scene.images({.samples = 256, .size = 28, .classes = 10});
+  const Words run = {model,
+                     "--data",
+                     data,
+                     "--batch",
+                     "32",
+                     "--ema",
+                     "0.99",
+                     "--val-split",
+                     "0.25",
+                     "--optimizer",
+                     "adamw",
+                     "--report",
+                     scene / "r.html",
+                     "--checkpoint",
+                     scene / "run.ck"};
+  const std::int64_t smallest = smallest_budget(run);
+  const Trained trained = train(scene, run + Words{"--checkpoint-every", "3", "--eval-every", "2",
+                                                   "--keep-best", scene / "best.onnx", "--steps",
+                                                   "60", "--budget", std::to_string(smallest)});
+  EXPECT_LE(trained.result.at("peak_rss_bytes").get<std::int64_t>(), smallest);
+  constexpr std::int64_t kNoise = 128 * 1024;
+  for (std::size_t i = 10; i < trained.steps.size(); ++i) {
+    EXPECT_LE(trained.steps[i].rss_bytes, trained.steps[9].rss_bytes + kNoise) << "step " << i;
+  }
+}
+
 // Where a network has no batch statistics, smaller passes go below what one pass can.
 TEST(BudgetAndPasses, MicroBatchesAreChosenWhereTheBatchDoesNotFit) {
   const Scene scene;

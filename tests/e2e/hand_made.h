@@ -25,6 +25,15 @@ std::string write_model(const Scene& scene,
                         const toy::Parts& parts,
                         const std::string& name = "model.onnx");
 
+// Writes y = x + b with a vector b of zeros.
+std::string write_shift(const Scene& scene, std::int64_t width);
+
+// The elements of a trained file's initializer.
+std::vector<double> tensor(const Trained& trained, const std::string& name);
+void expect_near(const std::vector<double>& found,
+                 const std::vector<double>& expected,
+                 double tolerance);
+
 // Writes an .npz of a float input and float or integer labels; returns its path.
 template <class Label>
 std::string write_data(const Scene& scene,

@@ -68,23 +68,30 @@ class EveryWay : public testing::TestWithParam<Way> {
 };
 
 TEST_P(EveryWay, BringsBackWhatWasStored) {
-  constexpr std::int64_t kRoom = 16 << 20;
+  constexpr std::int64_t kRoom = 28 << 20;
   const std::vector<std::size_t> sizes = {
-      1,    64,   511,     512,           513,     4095,           4096,
-      4097, 8191, 1 << 20, (1 << 20) + 1, 5 << 20, (9 << 20) + 77, (16 << 20) - 64};
+      0,         1,    64,   511,           512,     513,           4095,    4096,
+      4097,      8191, 8192, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20, (9 << 20) + 77,
+      28'824'000};
   Arena memory(2 * Bytes(kRoom));
   std::byte* const out = memory.data();
   std::byte* const in = memory.data() + kRoom;
-  store.reserve(Bytes(static_cast<std::int64_t>(sizes.size()) * kRoom), 4);
+  std::vector<Bytes> places;
+  Bytes end;
+  for (const std::size_t size : sizes) {
+    places.push_back(end);
+    end += Bytes(static_cast<std::int64_t>(size)).rounded_up(kSpillBlock);
+  }
+  store.reserve(end, 4);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Bytes offset(static_cast<std::int64_t>(i) * kRoom);
+    const Bytes offset = places[i];
     fill({out, sizes[i]}, static_cast<std::uint32_t>(i));
     Transfer away;
     away.offset = offset;
     away.memory = {out, sizes[i]};
     store.submit(away);
     store.wait(away);
-    std::memset(in, 0xEE, kRoom);
+    std::memset(in, 0xEE, sizes[i] + 1);
     Transfer back;
     back.direction = Direction::kFetch;
     back.offset = offset;
@@ -98,7 +105,7 @@ TEST_P(EveryWay, BringsBackWhatWasStored) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t skip = sizes[i] / 3;
     std::vector<std::byte> part(sizes[i] - skip);
-    store.read(Bytes(static_cast<std::int64_t>(i) * kRoom + static_cast<std::int64_t>(skip)), part);
+    store.read(places[i] + Bytes(static_cast<std::int64_t>(skip)), part);
     fill({out, sizes[i]}, static_cast<std::uint32_t>(i));
     EXPECT_TRUE(std::equal(part.begin(), part.end(), out + skip)) << sizes[i];
   }

@@ -15,30 +15,6 @@ namespace {
 using core::Shape;
 using onnx::WireWriter;
 
-// y = x + b with a vector b of zeros.
-std::string write_shift(const Scene& scene, std::int64_t width) {
-  const std::string size = std::to_string(width);
-  return write_model(
-      scene,
-      {.nodes = {toy::node("Add", {"x", "b"}, {"y"}, {}, "shift")},
-       .initializers = {weight("b", {width}, std::vector<float>(static_cast<std::size_t>(width)))},
-       .inputs = {toy::value_info("x", {"batch", size})},
-       .outputs = {toy::value_info("y", {"batch", size})}});
-}
-
-std::vector<double> tensor(const Trained& trained, const std::string& name) {
-  return support::read_initializers(trained.model).at(name).values;
-}
-
-void expect_near(const std::vector<double>& found,
-                 const std::vector<double>& expected,
-                 double tolerance) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i], expected[i], tolerance) << "element " << i;
-  }
-}
-
 // Parts of a batch that hold different numbers of counted labels still give the batch's mean.
 TEST(Meaning, MicroBatchesWithUnequalCountsOfLabels) {
   const Scene scene;
@@ -259,6 +235,82 @@ TEST(Meaning, PaddingOfConvolutions) {
             (std::vector<double>{2100, 200, 0, 4321, 402, 0}));
 }
 
+// The gradient of the kernel follows the same pads: one step under a gradient of ones.
+TEST(Meaning, PaddingOfConvolutionsHasItsGradient) {
+  struct Case {
+    std::vector<WireWriter> attributes;
+    std::vector<float> y;
+    std::vector<double> gradient;
+  };
+  const auto strided = [](const char* rule) {
+    return std::vector<WireWriter>{text_attribute("auto_pad", rule),
+                                   list_attribute("strides", {2})};
+  };
+  const Case cases[] = {
+      {strided("SAME_UPPER"), {321, 543, 65}, {9, 12, 8}},
+      {strided("SAME_LOWER"), {210, 432, 654}, {6, 9, 12}},
+      {strided("VALID"), {321, 543}, {4, 6, 8}},
+      {{text_attribute("auto_pad", "SAME_UPPER"), list_attribute("dilations", {2})},
+       {310, 420, 531, 642, 53, 64},
+       {10, 21, 18}},
+  };
+  for (const Case& each : cases) {
+    const Scene scene;
+    const auto width = static_cast<std::int64_t>(each.y.size());
+    const std::string model = write_model(
+        scene, {.nodes = {toy::node("Conv", {"x", "w"}, {"y"}, each.attributes, "conv")},
+                .initializers = {weight("w", {1, 1, 3}, {1, 10, 100})},
+                .inputs = {toy::value_info("x", {"1", "1", "6"})},
+                .outputs = {toy::value_info("y", {"1", "1", ""})}});
+    std::vector<float> targets = each.y;
+    for (float& target : targets) target -= 0.5F * static_cast<float>(width);
+    const std::string data =
+        write_data(scene, "x", Shape{1, 1, 6}, {1, 2, 3, 4, 5, 6}, Shape{1, 1, width}, targets);
+    const Trained trained = train(scene, {model, "--data", data, "--lr", "1"});
+    expect_near(tensor(trained, "w"),
+                {1 - each.gradient[0], 10 - each.gradient[1], 100 - each.gradient[2]}, 1e-4);
+  }
+}
+
+// One file, inputs of other lengths: the pads follow.
+TEST(Meaning, PaddingFollowsTheLengthOfTheInput) {
+  const Scene scene;
+  const std::string model = write_model(
+      scene,
+      {.nodes = {toy::node(
+           "Conv", {"x", "w"}, {"y"},
+           {text_attribute("auto_pad", "SAME_UPPER"), list_attribute("strides", {2})}, "conv")},
+       .initializers = {weight("w", {1, 1, 3}, {1, 10, 100})},
+       .inputs = {toy::value_info("x", {"1", "1", "length"})},
+       .outputs = {toy::value_info("y", {"1", "1", "out"})}});
+  const auto run = [&](const std::vector<float>& x) {
+    support::write_npy(scene / "x.npy", Shape{1, 1, static_cast<std::int64_t>(x.size())}, x);
+    return infer(scene, model, {"x=" + (scene / "x.npy")}).at("y").values;
+  };
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6}), (std::vector<double>{321, 543, 65}));
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6, 7}), (std::vector<double>{210, 432, 654, 76}));
+}
+
+// Padding is no element: it neither wins a maximum nor, unless asked to, counts in a mean.
+TEST(Meaning, PaddingOfPoolsIsNoElement) {
+  const auto pool = [](const std::string& op, std::vector<WireWriter> attributes) {
+    const Scene scene;
+    attributes.push_back(list_attribute("kernel_shape", {2, 2}));
+    attributes.push_back(list_attribute("pads", {1, 1, 1, 1}));
+    const std::string model =
+        write_model(scene, {.nodes = {toy::node(op, {"x"}, {"y"}, attributes, "pool")},
+                            .inputs = {toy::value_info("x", {"1", "1", "2", "2"})},
+                            .outputs = {toy::value_info("y", {"1", "1", "3", "3"})}});
+    support::write_npy(scene / "x.npy", Shape{1, 1, 2, 2}, std::vector<float>{-1, -2, -3, -4});
+    return infer(scene, model, {"x=" + (scene / "x.npy")}).at("y").values;
+  };
+  EXPECT_EQ(pool("MaxPool", {}), (std::vector<double>{-1, -1, -2, -1, -1, -2, -3, -3, -4}));
+  EXPECT_EQ(pool("AveragePool", {}),
+            (std::vector<double>{-1, -1.5, -2, -2, -2.5, -3, -3, -3.5, -4}));
+  EXPECT_EQ(pool("AveragePool", {toy::int_attribute("count_include_pad", 1)}),
+            (std::vector<double>{-.25, -.75, -.5, -1, -2.5, -1.5, -.75, -1.75, -1}));
+}
+
 // The first four elements of what the op makes of ln 1 to ln 8.
 std::vector<double> normalised(const std::string& op,
                                std::int64_t opset,
@@ -350,6 +402,35 @@ TEST(Meaning, ASoftmaxAtTheEndBelongsToTheLoss) {
   const Trained fused = run(true);
   EXPECT_EQ(tensor(fused, "w"), tensor(plain, "w"));
   EXPECT_NE(fused.result.at("notes").dump().find("softmax"), std::string::npos);
+}
+
+// Ties go to the even neighbour, and the zero point is added after that.
+TEST(Meaning, QuantizingRoundsTiesToEvenAndSaturates) {
+  const Scene scene;
+  const std::vector<float> x = {.5, 1.5, 2.5, -.5, -1.5, -2.5, 127.5, -128.5, 300, -300};
+  support::write_npy(scene / "x.npy", Shape{10}, x);
+  const auto quantized = [&](std::int64_t type, std::int64_t zero) {
+    WireWriter point;
+    point.integer(2, type).text(8, "zero").text(9, std::string(1, static_cast<char>(zero)));
+    const std::string model = write_model(
+        scene,
+        {.nodes = {toy::node("QuantizeLinear", {"x", "scale", "zero"}, {"q"}, {}, "quantize"),
+                   toy::node("Cast", {"q"}, {"y"}, {toy::int_attribute("to", 1)}, "cast")},
+         .initializers = {weight("scale", {}, {1}), point},
+         .inputs = {toy::value_info("x", {"10"})},
+         .outputs = {toy::value_info("y", {"10"})}});
+    return infer(scene, model, {"x=" + (scene / "x.npy")}).at("y").values;
+  };
+  EXPECT_EQ(quantized(3, 0), (std::vector<double>{0, 2, 2, 0, -2, -2, 127, -128, 127, -128}));
+  EXPECT_EQ(quantized(2, 1), (std::vector<double>{1, 3, 3, 1, 0, 0, 129, 0, 255, 0}));
+  support::write_npy(scene / "d.npy", Shape{3}, std::vector<float>{-127, 128, .5});
+  const std::string dynamic = write_model(
+      scene, {.nodes = {toy::node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"}, {}, "dynamic"),
+                        toy::node("Cast", {"q"}, {"y"}, {toy::int_attribute("to", 1)}, "cast")},
+              .inputs = {toy::value_info("x", {"3"})},
+              .outputs = {toy::value_info("y", {"3"})}});
+  EXPECT_EQ(infer(scene, dynamic, {"x=" + (scene / "d.npy")}).at("y").values,
+            (std::vector<double>{0, 255, 127}));
 }
 
 // Old files list every initializer among the inputs: data is fed to the others only.

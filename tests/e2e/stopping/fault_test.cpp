@@ -15,7 +15,7 @@ namespace {
 
 class Faults : public testing::Test {
  protected:
-  // Trains with a fault (see support/faults.cpp) and a checkpoint at every step.
+  // Trains with a fault (see support/preload/faults.cpp) and a checkpoint at every step.
   [[nodiscard]] Outcome train_with(const std::string& fault, const Words& more = {}) const {
     return lowtide(
         Words{"train"} + run + saved + more,
@@ -111,6 +111,23 @@ TEST_F(Faults, UnreadableDataEndsTrainingAndTheStateIsSaved) {
   EXPECT_NE(outcome.err.find("images.npz"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find(std::strerror(EIO)), std::string::npos) << outcome.err;
   expect_recovery();
+}
+
+TEST_F(Faults, ATrainedModelThatCannotBeWrittenIsNotLost) {
+  const std::string out = scene / "trained.onnx";
+  for (const char* const call : {"write", "fsync", "rename"}) {
+    SCOPED_TRACE(call);
+    const Outcome outcome =
+        train_with(core::text("{} trained.onnx 1 1000000 {}", call, ENOSPC), {"-o", out});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find(out), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(std::strerror(ENOSPC)), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+    // The checkpoint of the last step is there; the same command writes the model.
+    EXPECT_EQ(lowtide(Words{"train"} + run + saved + Words{"-o", out}).exit_code, 0);
+    EXPECT_TRUE(support::read_file(out) == whole.bytes);
+    for (const std::string& name : {out, ck, ck + ".1"}) std::filesystem::remove(name);
+  }
 }
 
 TEST_F(Faults, AnUnreadableCheckpointIsRefused) {

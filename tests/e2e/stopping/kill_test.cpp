@@ -41,12 +41,13 @@ void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 class Killing : public testing::TestWithParam<Way> {};
 
-// 1 MB of state, saved after every step, so that kills also fall into saving.
+// Megabytes of state, saved after every step, so that kills also fall into saving. Less than eight
+// would not be spilled.
 TEST_P(Killing, LosesNothingButTheStepsSinceTheLastCheckpoint) {
   const Scene scene;
-  const std::string model =
-      scene.zoo({"mlp", "--size", "16", "--channels", "1", "--width", "160", "--classes", "3"});
-  const std::string data = scene.images({.samples = 22, .size = 16});
+  const std::string model = scene.zoo({"mlp", "--size", "28", "--channels", "1", "--width",
+                                       GetParam().spills ? "512" : "160", "--classes", "3"});
+  const std::string data = scene.images({.samples = 22, .size = 28});
   const std::string ck = scene / "run.safetensors";
   Words run = {model,
                "--data",
@@ -68,6 +69,9 @@ TEST_P(Killing, LosesNothingButTheStepsSinceTheLastCheckpoint) {
   const Trained whole =
       train(scene, run + Words{"--checkpoint", scene / "whole.ck", "--checkpoint-every", "1"},
             "whole.onnx");
+  if (GetParam().spills) {
+    ASSERT_GT(whole.result.at("plan").at("spilled"), 0);
+  }
   const double whole_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   core::RandomStream random(3, GetParam().spills ? 1 : 0);
   std::int64_t reached = 0;

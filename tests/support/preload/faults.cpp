@@ -1,9 +1,12 @@
 // Loaded with LD_PRELOAD: makes the system calls that LOWTIDE_FAULT names fail in a process.
 //   LOWTIDE_FAULT="CALL PATTERN FIRST COUNT ERROR"
-// CALL is write, pread, fsync, rename or open; PATTERN is part of the path (of both, for rename);
-// of the calls that match, those from FIRST (counted from 1) on fail, COUNT of them, with that
-// errno. ERROR 0 makes a write or a read short: half of what was asked for, at least one byte.
+// CALL is write, pwrite, pread, fsync, posix_fallocate, rename or open; PATTERN is part of the path
+// (of both, for rename); of the calls that match, those from FIRST (counted from 1) on fail, COUNT
+// of them, with that errno. ERROR 0 makes a write or a read short: half of what was asked for, at
+// least one byte; ERROR -1 lets a read find the end of the file. With LOWTIDE_FAULT_COUNT=FILE the
+// number of calls that matched is written there when the process ends.
 // LOWTIDE_FAULT="clock" moves the wall clock by a day, to and fro, at each look.
+// io_uring is not there, so that all that is read and written goes through these calls.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -44,9 +47,19 @@ const Fault& fault() {
   return parsed;
 }
 
+std::atomic<long> calls = 0;  // that matched
+
+[[gnu::destructor]] void tell_calls() {
+  const char* const path = std::getenv("LOWTIDE_FAULT_COUNT");
+  if (path == nullptr) return;
+  std::FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) return;
+  std::fprintf(file, "%ld", calls.load());
+  std::fclose(file);
+}
+
 // Whether this call is one of those that fail.
 bool fails(const char* call, const char* path) {
-  static std::atomic<long> calls = 0;
   const Fault& wanted = fault();
   if (wanted.call != call || std::strstr(path, wanted.pattern.c_str()) == nullptr) return false;
   const long number = ++calls;
@@ -70,11 +83,18 @@ F next(const char* name) {
 }
 
 int failure() {
+  if (fault().error < 0) return 0;
   errno = fault().error;
   return -1;
 }
 
-size_t half(size_t count) { return count > 1 ? count / 2 : count; }
+// Past the page cache only whole blocks move.
+size_t half(int descriptor, size_t count) {
+  constexpr size_t kBlock = 4096;
+  const bool direct = (::fcntl(descriptor, F_GETFL) & O_DIRECT) != 0;
+  const size_t part = direct ? count / 2 / kBlock * kBlock : count / 2;
+  return part > 0 ? part : count;
+}
 
 }  // namespace
 
@@ -83,17 +103,41 @@ extern "C" {
 ssize_t write(int descriptor, const void* bytes, size_t count) {
   static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
   if (!fails("write", descriptor)) return real(descriptor, bytes, count);
-  return fault().error == 0 ? real(descriptor, bytes, half(count)) : failure();
+  return fault().error == 0 ? real(descriptor, bytes, half(descriptor, count)) : failure();
+}
+
+ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  if (!fails("pwrite", descriptor)) return real(descriptor, bytes, count, offset);
+  return fault().error == 0 ? real(descriptor, bytes, half(descriptor, count), offset) : failure();
+}
+
+ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off_t offset) {
+  return pwrite(descriptor, bytes, count, offset);
 }
 
 ssize_t pread(int descriptor, void* bytes, size_t count, off_t offset) {
   static const auto real = next<ssize_t (*)(int, void*, size_t, off_t)>("pread");
   if (!fails("pread", descriptor)) return real(descriptor, bytes, count, offset);
-  return fault().error == 0 ? real(descriptor, bytes, half(count), offset) : failure();
+  return fault().error == 0 ? real(descriptor, bytes, half(descriptor, count), offset) : failure();
 }
 
 ssize_t pread64(int descriptor, void* bytes, size_t count, off_t offset) {
   return pread(descriptor, bytes, count, offset);
+}
+
+// Returns the error instead of setting errno.
+int posix_fallocate(int descriptor, off_t offset, off_t length) {
+  static const auto real = next<int (*)(int, off_t, off_t)>("posix_fallocate");
+  return fails("posix_fallocate", descriptor) ? fault().error : real(descriptor, offset, length);
+}
+
+int posix_fallocate64(int descriptor, off_t offset, off_t length) {
+  return posix_fallocate(descriptor, offset, length);
+}
+
+int io_uring_queue_init(unsigned /*entries*/, void* /*ring*/, unsigned /*flags*/) {
+  return -ENOSYS;
 }
 
 int fsync(int descriptor) {
