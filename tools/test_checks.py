@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
+import check_faults
 import check_layers
 import check_sizes
 
@@ -119,6 +120,19 @@ class Sizes(Tree):
     def test_long_root_build_file_is_found(self):
         self.plant("CMakeLists.txt", "#\n" * 121)
         self.assertEqual(self.faults(), ["CMakeLists.txt:1: 121 lines, at most 120"])
+
+
+class Faults(unittest.TestCase):
+    def test_rows_name_tests_that_there_are_or_wait(self):
+        tests = "TEST(Loss, Counts) {}\nTEST_P(Every,\n       Way) {}"
+        page = "| LT-1 | a | `Loss.Counts` |\n| LT-2 | b | `Every.Way` |\n| LT-3 | c | waiting for d |\n"
+        self.assertEqual(check_faults.missing(page, tests), [])
+
+    def test_a_test_that_is_gone_is_found(self):
+        self.assertEqual(len(check_faults.missing("| LT-1 | a | `Loss.Sums` |\n", "TEST(Loss, Counts)")), 1)
+
+    def test_a_row_without_a_test_is_found(self):
+        self.assertEqual(len(check_faults.missing("| LT-1 | a | soon |\n", "")), 1)
 
 
 if __name__ == "__main__":

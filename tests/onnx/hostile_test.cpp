@@ -1,5 +1,7 @@
-// Replays the fuzzer's corpus with cuts, flipped bits and swapped bytes: every file is read or
+// Replays the fuzzer's corpus with cuts, flipped bits and moved bytes: every file is read or
 // refused, and nothing else happens. (Run under sanitizers to make that mean something.)
+#include "support/hostile.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -56,23 +58,18 @@ TEST(Hostile, MutatedFilesAreReadOrRefused) {
   core::RandomStream random(40, 0);
   int built = 0;
   int refused = 0;
+  const int rounds = support::hostile_rounds(2000);
   for (const auto& path : corpus()) {
     const std::string whole = toy::read_file(path);
-    for (int round = 0; round < 2000; ++round) {
-      std::string bytes = whole;
-      const std::uint64_t edits = 1 + random.below(4);
-      for (std::uint64_t edit = 0; edit < edits; ++edit) {
-        char& byte = bytes[random.below(bytes.size())];
-        const std::uint64_t kind = random.below(3);
-        if (kind == 0) byte = static_cast<char>(byte ^ (1 << random.below(8)));
-        if (kind == 1) byte = static_cast<char>(random.below(256));
-        if (kind == 2) std::swap(byte, bytes[random.below(bytes.size())]);
-      }
+    for (int round = 0; round < rounds; ++round) {
+      const support::Patience patience(round);
+      const std::string bytes = support::damaged(whole, random);
       (import(bytes) == Outcome::kBuilt ? built : refused) += 1;
     }
   }
   EXPECT_GT(built, 0);
   EXPECT_GT(refused, 0);
+  EXPECT_LT(support::peak_memory(), Bytes(1 << 29));
 }
 
 // Shapes alone must not make memory: a few hundred bytes that speak of exabytes.

@@ -1,5 +1,4 @@
 // Thousands of damaged checkpoints: each is refused with a reason, or is the one that was written.
-#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -8,35 +7,11 @@
 
 #include "core/random.h"
 #include "support/folder.h"
+#include "support/hostile.h"
 #include "train/small_checkpoint.h"
 
 namespace lowtide::train {
 namespace {
-
-// Changes that keep a file plausible: bits, bytes, digits, stretches copied, cut or repeated.
-std::string damaged(std::string bytes, core::RandomStream& random) {
-  const std::string digits = "0123456789";
-  for (std::uint64_t i = 0, count = 1 + random.below(4); i < count; ++i) {
-    const auto at = static_cast<std::size_t>(random.below(bytes.size()));
-    const auto length = static_cast<std::size_t>(random.below(40));
-    switch (random.below(6)) {
-      case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8))); break;
-      case 1: bytes[at] = static_cast<char>(random.below(256)); break;
-      case 2: {
-        const std::size_t digit = bytes.find_first_of(digits, at);
-        if (digit != std::string::npos) {
-          bytes[digit] = digits[static_cast<std::size_t>(random.below(digits.size()))];
-        }
-        break;
-      }
-      case 3: bytes.erase(at, length); break;
-      case 4: bytes.insert(at, bytes.substr(bytes.size() - std::min(bytes.size(), length))); break;
-      default: bytes.insert(at, std::string(length, '['));
-    }
-    if (bytes.empty()) return bytes;
-  }
-  return bytes;
-}
 
 TEST(HostileCheckpoints, AreRefusedOrWhole) {
   const support::Folder folder;
@@ -45,10 +20,11 @@ TEST(HostileCheckpoints, AreRefusedOrWhole) {
   const std::string whole = support::read_file(path);
   core::RandomStream random(11, 0);
   int refused = 0;
-  constexpr int kCount = 4000;
-  for (int i = 0; i < kCount; ++i) {
-    const std::string bytes = damaged(whole, random);
+  const int rounds = support::hostile_rounds(4000);
+  for (int i = 0; i < rounds; ++i) {
+    const std::string bytes = support::damaged(whole, random);
     support::write_file(path, bytes);
+    const support::Patience patience(i);
     try {
       const CheckpointFile file = CheckpointFile::open(path);
       EXPECT_EQ(bytes, whole) << i;
@@ -58,7 +34,8 @@ TEST(HostileCheckpoints, AreRefusedOrWhole) {
       EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
     }
   }
-  EXPECT_GT(refused, kCount * 9 / 10);
+  EXPECT_GT(refused, rounds * 9 / 10);
+  EXPECT_LT(support::peak_memory(), Bytes(1 << 29));
 }
 
 // The header's own length decides how much is read; it must not decide how much is reserved.
