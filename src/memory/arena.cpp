@@ -17,16 +17,29 @@ namespace {
 // The size of a transparent huge page on x86-64 and on arm64 with small pages.
 constexpr std::int64_t kHugePage = 2 << 20;
 
+// Reserves whole pages from a multiple of `alignment`, one or more pages, on; null when the system
+// refuses.
+std::byte* reserve(std::size_t size, std::size_t alignment) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  size = (size + page - 1) / page * page;
+  const std::size_t slack = alignment - page;
+  void* const address = ::mmap(nullptr, size + slack, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  const std::size_t skip = (0 - reinterpret_cast<std::uintptr_t>(address)) % alignment;
+  auto* const data = static_cast<std::byte*>(address) + skip;
+  if (skip > 0) ::munmap(address, skip);
+  if (slack > skip) ::munmap(data + size, slack - skip);
+  return data;
+}
+
 // Huge pages only where they lie whole inside: the system may join neighbouring mappings, and one
-// that reached over an end would make memory resident that nobody asked for. The advice may be
+// that reached over the end would make memory resident that nobody asked for. The advice may be
 // refused; the arena works without.
 void advise_huge(std::byte* data, std::int64_t size) {
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  const auto skip =
-      static_cast<std::int64_t>((0 - address) % static_cast<std::uintptr_t>(kHugePage));
-  const std::int64_t whole = (size - skip) / kHugePage * kHugePage;
-  if (whole <= 0) return;
-  static_cast<void>(::madvise(data + skip, static_cast<std::size_t>(whole), MADV_HUGEPAGE));
+  const std::int64_t whole = size / kHugePage * kHugePage;
+  if (whole == 0) return;
+  static_cast<void>(::madvise(data, static_cast<std::size_t>(whole), MADV_HUGEPAGE));
 }
 
 }  // namespace
@@ -36,16 +49,16 @@ Arena::Arena(Bytes size, Pages pages) : size_(size) {
     throw core::fail(ErrorCode::kInvalidArgument, "an arena of {} bytes", size.count());
   }
   if (size == Bytes(0)) return;
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(size.count()), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) {
+  const bool huge = pages == Pages::kHuge && size >= Bytes(kHugePage);
+  const std::int64_t alignment = huge ? kHugePage : ::sysconf(_SC_PAGESIZE);
+  data_ = reserve(static_cast<std::size_t>(size.count()), static_cast<std::size_t>(alignment));
+  if (data_ == nullptr) {
     throw core::fail(ErrorCode::kIo, "cannot reserve {} ({} bytes) of memory: {}", size.str(),
                      size.count(), std::generic_category().message(errno));
   }
-  data_ = static_cast<std::byte*>(address);
   // A system set to use huge pages everywhere would round the resident size up.
   static_cast<void>(::madvise(data_, static_cast<std::size_t>(size.count()), MADV_NOHUGEPAGE));
-  if (pages == Pages::kHuge) advise_huge(data_, size.count());
+  if (huge) advise_huge(data_, size.count());
 }
 
 Arena::Arena(Arena&& other) noexcept

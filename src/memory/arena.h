@@ -13,7 +13,8 @@ enum class Pages {
 };
 
 // Reserves address space; a page becomes resident (and zero) when it is first touched. The start is
-// aligned to a page, so to 64 bytes. Move-only; a moved-from arena is empty.
+// aligned to a page, so to 64 bytes, and to a huge page where these are asked for and one fits.
+// Move-only; a moved-from arena is empty.
 class Arena {
  public:
   // Throws Error(kIo) naming the size when the system refuses, Error(kInvalidArgument) when it is

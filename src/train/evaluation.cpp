@@ -55,7 +55,7 @@ EvalReport evaluate(const EvalSettings& settings) {
       Configuration::for_evaluation(recipe, batch_sizes(recipe), plan::Policy::kKeep);
   PlanReport report;
   report.budget = settle_budget(settings.memory.budget);
-  memory::Arena arena(fit(configuration, recipe, loader, report));
+  memory::Arena arena(fit(configuration, recipe, loader, report), memory::Pages::kHuge);
   configuration.bind(arena.data());
   EvaluationTotals totals;
   for (std::int64_t i = 0; i < loader.batches_per_epoch(); ++i) {

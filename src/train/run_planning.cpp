@@ -115,7 +115,7 @@ void TrainingRun::measure(double seconds) {
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   Measurement measured;
   {
-    memory::Arena arena(configuration_->arena_bytes());
+    memory::Arena arena(configuration_->arena_bytes(), memory::Pages::kHuge);
     measured = measure_costs(*configuration_, arena, spill_ ? &*spill_ : nullptr, seconds,
                              cost_scope(recipe_.machine), cost_cache_);
   }

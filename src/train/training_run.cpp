@@ -197,7 +197,7 @@ void TrainingRun::prepare() {
   if (measure_to_train()) settle_memory();
   if (settings_.report) answer({.sweep = true, .idle_tensors = true});
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
-  arena_.emplace(configuration_->arena_bytes());
+  arena_.emplace(configuration_->arena_bytes(), memory::Pages::kHuge);
   memory::SpillStore* const file = spill_ ? &*spill_ : nullptr;
   configuration_->bind(arena_->data(), file);
   state_.emplace(configuration_->places(), arena_->data(), file);

@@ -107,8 +107,9 @@ TEST(Arena, HugePagesStayInside) {
   const Arena small(1_MiB, Pages::kHuge);
   small.data()[0] = std::byte{1};
   EXPECT_EQ(resident_pages(small), 1);
-  // The edges of a larger arena hold small pages too; every byte is usable all the same.
+  // The end of a larger arena holds small pages; every byte is usable all the same.
   const Arena large(5_MiB + 100_B, Pages::kHuge);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (2U << 20U), 0U);
   std::memset(large.data(), 1, static_cast<std::size_t>(large.size().count()));
   EXPECT_EQ(large.data()[large.size().count() - 1], std::byte{1});
 }
