@@ -90,6 +90,11 @@ namespace lowtide::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+// The queries of a tile, filled up to whole vectors: what the tile computes.
+HWY_INLINE std::int64_t WholeQueries(const AttentionTile& t) {
+  return (t.rows + lanes() - 1) / lanes() * lanes();
+}
+
 // Rows of `depth` elements become columns of kQueries; missing rows are zeros.
 HWY_ATTR void PackRows(const float* x,
                        std::int64_t row,
@@ -132,7 +137,7 @@ HWY_ATTR void AddMask(const AttentionMask& mask, const AttentionTile& t, float* 
   const float* const added = mask.added + mask.at.at(t.n, t.h, t.i) + t.j * mask.column;
   if (mask.at.row == 0) {
     for (std::int64_t j = 0; j < t.columns; ++j) {
-      for (std::int64_t i = 0; i < kQueries; ++i) tile[j * kQueries + i] += added[j * mask.column];
+      for (std::int64_t i = 0; i < t.rows; ++i) tile[j * kQueries + i] += added[j * mask.column];
     }
     return;
   }
@@ -154,7 +159,7 @@ HWY_ATTR void Scores(const AttentionProblem& p, const AttentionTile& t, const At
             .y = tile,
             .y_row = kQueries,
             .rows = t.columns,
-            .columns = kQueries,
+            .columns = WholeQueries(t),
             .depth = p.sizes.depth});
   if (p.mask.added != nullptr) AddMask(p.mask, t, tile);
   if (p.mask.choice != nullptr) HideUnkept(p.mask, t, p.mask.fill, tile);
@@ -167,18 +172,18 @@ HWY_ATTR void Scores(const AttentionProblem& p, const AttentionTile& t, const At
 
 // Scores become exponentials of their distance from the largest one so far of each query;
 // `correction` is what earlier exponentials must be multiplied by.
-HWY_ATTR void Exponentials(std::int64_t columns, const AttentionScratch& s) {
+HWY_ATTR void Exponentials(const AttentionTile& t, const AttentionScratch& s) {
   const D d;
   const V lowest = hn::Set(d, -INFINITY);
-  for (std::int64_t i = 0; i < kQueries; i += lanes()) {
+  for (std::int64_t i = 0; i < t.rows; i += lanes()) {
     const V before = hn::LoadU(d, s.high + i);
     V high = before;
-    for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t j = 0; j < t.columns; ++j) {
       high = hn::Max(high, hn::LoadU(d, s.weights + j * kQueries + i));
     }
     const V base = hn::IfThenZeroElse(hn::Eq(high, lowest), high);
     V total = hn::Zero(d);
-    for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t j = 0; j < t.columns; ++j) {
       float* const x = s.weights + j * kQueries + i;
       const V e = exp_of(hn::Sub(hn::LoadU(d, x), base));
       total = hn::Add(total, e);
@@ -276,7 +281,7 @@ HWY_ATTR void AttendQueries(const AttentionProblem& p,
     t.columns = std::min(kKeys, visible - t.j);
     CopyKeys(p, t, s);
     Scores(p, t, s);
-    Exponentials(t.columns, s);
+    Exponentials(t, s);
     for (std::int64_t i = 0; t.j > 0 && i < t.rows; ++i) {
       ScaleRow(y + i * row, depth, s.correction[i]);
     }
@@ -295,22 +300,29 @@ HWY_ATTR void AttendQueries(const AttentionProblem& p,
 }
 
 // Scores become the weights they stand for.
-HWY_ATTR void Weights(std::int64_t columns, const AttentionScratch& s) {
+HWY_ATTR void Weights(const AttentionTile& t, const AttentionScratch& s) {
   const D d;
-  for (std::int64_t at = 0; at < columns * kQueries; at += lanes()) {
-    const std::int64_t i = at % kQueries;
-    const V e = exp_of(hn::Sub(hn::LoadU(d, s.weights + at), hn::LoadU(d, s.high + i)));
-    hn::StoreU(hn::Mul(e, hn::LoadU(d, s.correction + i)), d, s.weights + at);
+  for (std::int64_t i = 0; i < t.rows; i += lanes()) {
+    const V high = hn::LoadU(d, s.high + i);
+    const V correction = hn::LoadU(d, s.correction + i);
+    for (std::int64_t j = 0; j < t.columns; ++j) {
+      float* const x = s.weights + j * kQueries + i;
+      hn::StoreU(hn::Mul(exp_of(hn::Sub(hn::LoadU(d, x), high)), correction), d, x);
+    }
   }
 }
 
 // The gradient of scores q k from weights w and their gradients dw: scale w (dw - sum).
-HWY_ATTR void ScoreGradients(std::int64_t columns, float scale, const AttentionScratch& s) {
+HWY_ATTR void ScoreGradients(const AttentionTile& t, float scale, const AttentionScratch& s) {
   const D d;
-  for (std::int64_t at = 0; at < columns * kQueries; at += lanes()) {
-    const V moved = hn::Sub(hn::LoadU(d, s.other + at), hn::LoadU(d, s.sum + at % kQueries));
-    const V scaled = hn::Mul(hn::LoadU(d, s.weights + at), hn::Set(d, scale));
-    hn::StoreU(hn::Mul(scaled, moved), d, s.weights + at);
+  for (std::int64_t i = 0; i < t.rows; i += lanes()) {
+    const V sum = hn::LoadU(d, s.sum + i);
+    for (std::int64_t j = 0; j < t.columns; ++j) {
+      const std::int64_t at = j * kQueries + i;
+      const V moved = hn::Sub(hn::LoadU(d, s.other + at), sum);
+      const V scaled = hn::Mul(hn::LoadU(d, s.weights + at), hn::Set(d, scale));
+      hn::StoreU(hn::Mul(scaled, moved), d, s.weights + at);
+    }
   }
 }
 
@@ -356,7 +368,7 @@ HWY_ATTR void TileGradient(const AttentionProblem& p,
   const std::int64_t v_at = p.v_at.at(t.n, kv, t.j);
   CopyKeys(p, t, s);
   Scores(p, t, s);
-  Weights(t.columns, s);
+  Weights(t, s);
   const float* dropped = s.weights;
   if (p.dropout_factor != 1) {
     std::copy_n(s.weights, t.columns * kQueries, s.other);
@@ -372,10 +384,10 @@ HWY_ATTR void TileGradient(const AttentionProblem& p,
             .y = s.other,
             .y_row = kQueries,
             .rows = t.columns,
-            .columns = kQueries,
+            .columns = WholeQueries(t),
             .depth = p.sizes.value_depth});
   Drop(p, t, s.other);
-  ScoreGradients(t.columns, p.scale, s);
+  ScoreGradients(t, p.scale, s);
   if (p.mask.choice != nullptr && std::isfinite(p.mask.fill)) HideUnkept(p.mask, t, 0, s.weights);
   AddOverQueries(t, s.weights, s.queries, p.sizes.depth, g.dk + k_at, p.k_at.row);
   AddOverKeys(t, s.weights, s.keys, p.sizes.depth, g.dq + q_at, p.q_at.row);
