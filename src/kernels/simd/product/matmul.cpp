@@ -8,13 +8,16 @@
 namespace lowtide::kernels {
 namespace {
 
-// How much of the sides is packed at a time, at most. A block of the left side, 96 x 512, stays in
-// a small second cache while the panels of the right side pass by; each of these, 512 x 16, stays
-// in the first one while it meets the block's tiles. The deeper, the less often y is read and
-// written.
-constexpr std::int64_t kDepth = 512;
-constexpr std::int64_t kColumns = 1024;
-constexpr std::int64_t kRows = 16 * kTileRows;
+// How much of the sides is copied at a time, at most. A block of the left side, 48 x 1024, stays in
+// a small second cache while the panels of the right side pass by. The deeper, the less often y is
+// read and written; the more columns, the less often the left side is copied.
+constexpr std::int64_t kDepth = 1024;
+constexpr std::int64_t kColumns = 768;
+constexpr std::int64_t kRows = 8 * kTileRows;
+
+constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
 
 // The size of a few parts of about the same size, of at most `most` and whole units.
 std::int64_t even_part(std::int64_t all, std::int64_t most, std::int64_t unit) {
@@ -22,21 +25,9 @@ std::int64_t even_part(std::int64_t all, std::int64_t most, std::int64_t unit) {
   return (all + parts * unit - 1) / (parts * unit) * unit;
 }
 
-// Floats that one thread packs into: first the right side, then the left one.
-struct Scratch {
-  explicit Scratch(const MatmulShape& shape) {
-    const std::int64_t width = packed_panel_width();
-    const std::int64_t depth = std::min(kDepth, shape.depth);
-    const std::int64_t panels = (std::min(kColumns, shape.columns) + width - 1) / width;
-    right = depth * panels * width;
-    left = (std::min(kRows, shape.rows) + kTileRows - 1) / kTileRows * tile_stride(depth);
-  }
-
-  [[nodiscard]] std::int64_t floats() const { return right + left; }
-
-  std::int64_t right = 0;
-  std::int64_t left = 0;
-};
+// From one copied row of the left side to the next: a line of the cache more than it takes, so that
+// the rows of a tile do not meet in few sets.
+constexpr std::int64_t row_stride(std::int64_t depth) { return depth + 16; }
 
 struct Range {
   std::int64_t begin = 0;
@@ -64,23 +55,77 @@ void pack_right(const Product& p, Range depth, Range columns, float* packed) {
   }
 }
 
-// Packed even where rows could be read where they lie: rows a multiple of a page apart meet in few
-// sets of a cache.
-void pack_left(const Product& p, Range depth, Range rows, float* packed) {
+// Copied even where rows could be read where they lie: rows a multiple of a page apart meet in few
+// sets of a cache. What the last tile lacks is filled up: stale bytes may be slow numbers.
+ProductRows copy_left(const Product& p, Range depth, Range rows, float* to) {
   if (p.shape.transpose_a) {
-    pack_tiles(p.a + depth.begin * p.shape.rows + rows.begin, p.shape.rows, depth.size(),
-               rows.size(), packed);
-  } else {
-    pack_rows_as_tiles(p.a + rows.begin * p.shape.depth + depth.begin, p.shape.depth, rows.size(),
-                       depth.size(), packed);
+    const float* const from = p.a + depth.begin * p.shape.rows + rows.begin;
+    pack_tiles(from, p.shape.rows, depth.size(), rows.size(), to);
+    return {.at = to, .row = 1, .step = kTileRows, .tile = tile_stride(depth.size())};
   }
+  const std::int64_t whole = rounded_up(rows.size(), kTileRows);
+  const std::int64_t row = row_stride(depth.size());
+  const float* const from = p.a + rows.begin * p.shape.depth + depth.begin;
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(from + i * p.shape.depth, depth.size(), to + i * row);
+  }
+  std::fill_n(to + rows.size() * row, (whole - rows.size()) * row, 0.0F);
+  return {.at = to, .row = row, .step = 1, .tile = kTileRows * row};
 }
 
+// How threads share y, which products of a batch they take leaving aside.
+class Sharing {
+ public:
+  // Threads share the longer side: each copies all of the other one's.
+  Sharing(const MatmulShape& shape, std::int64_t parts) : shape_(shape), parts_(parts) {
+    const std::int64_t width = packed_panel_width();
+    by_columns_ = shape.columns >= shape.rows && shape.columns >= 2 * width * parts;
+    unit_ = by_columns_ ? width : kTileRows;
+  }
+
+  [[nodiscard]] std::int64_t parts() const { return parts_; }
+  [[nodiscard]] Range rows(std::int64_t part) const {
+    return by_columns_ ? Range{0, shape_.rows} : share(shape_.rows, part);
+  }
+  [[nodiscard]] Range columns(std::int64_t part) const {
+    return by_columns_ ? share(shape_.columns, part) : Range{0, shape_.columns};
+  }
+
+  // Floats that a thread copies the right side into, and all it copies into.
+  [[nodiscard]] std::int64_t right() const {
+    const std::int64_t columns = by_columns_ ? largest(shape_.columns) : shape_.columns;
+    const std::int64_t width = packed_panel_width();
+    return even_part(shape_.depth, kDepth, 1) * even_part(columns, kColumns, width);
+  }
+  [[nodiscard]] std::int64_t floats() const {
+    const std::int64_t rows = by_columns_ ? shape_.rows : largest(shape_.rows);
+    return right() + rounded_up(std::min(rows, kRows), kTileRows) *
+                         row_stride(even_part(shape_.depth, kDepth, 1));
+  }
+
+ private:
+  [[nodiscard]] Range share(std::int64_t all, std::int64_t part) const {
+    const std::int64_t units = (all + unit_ - 1) / unit_;
+    return {std::min(units * part / parts_ * unit_, all),
+            std::min(units * (part + 1) / parts_ * unit_, all)};
+  }
+  [[nodiscard]] std::int64_t largest(std::int64_t all) const {
+    const std::int64_t units = (all + unit_ - 1) / unit_;
+    return std::min((units + parts_ - 1) / parts_ * unit_, all);
+  }
+
+  const MatmulShape& shape_;
+  std::int64_t parts_;
+  bool by_columns_;
+  std::int64_t unit_;  // rows or columns that stay together
+};
+
 // The part of y that one thread computes.
-void multiply_part(const Product& p, Range rows, Range columns, float* scratch) {
-  float* const packed_rows = scratch + Scratch(p.shape).right;
-  const std::int64_t width = packed_panel_width();
-  const std::int64_t columns_together = even_part(columns.size(), kColumns, width);
+void multiply_part(const Product& p, const Sharing& sharing, std::int64_t part, float* scratch) {
+  const Range rows = sharing.rows(part);
+  const Range columns = sharing.columns(part);
+  float* const copied_rows = scratch + sharing.right();
+  const std::int64_t columns_together = even_part(columns.size(), kColumns, packed_panel_width());
   const std::int64_t depth_together = even_part(p.shape.depth, kDepth, 1);
   for (std::int64_t j = columns.begin; j < columns.end; j += columns_together) {
     const Range some_columns{j, std::min(j + columns_together, columns.end)};
@@ -89,8 +134,7 @@ void multiply_part(const Product& p, Range rows, Range columns, float* scratch) 
       pack_right(p, depth, some_columns, scratch);
       for (std::int64_t i = rows.begin; i < rows.end; i += kRows) {
         const Range some_rows{i, std::min(i + kRows, rows.end)};
-        pack_left(p, depth, some_rows, packed_rows);
-        multiply_block({.left = {packed_rows, 1, kTileRows, tile_stride(depth.size())},
+        multiply_block({.left = copy_left(p, depth, some_rows, copied_rows),
                         .rows = some_rows.size(),
                         .packed = scratch,
                         .count = depth.size(),
@@ -102,25 +146,6 @@ void multiply_part(const Product& p, Range rows, Range columns, float* scratch) 
       }
     }
   }
-}
-
-// Threads share the longer side of y: each packs all of the other one's.
-void multiply_together(const Product& p, std::int64_t parts, float* scratch) {
-  const std::int64_t width = packed_panel_width();
-  const bool by_columns = p.shape.columns >= p.shape.rows && p.shape.columns >= 2 * width * parts;
-  const std::int64_t unit = by_columns ? width : kTileRows;
-  const std::int64_t all = by_columns ? p.shape.columns : p.shape.rows;
-  const std::int64_t units = (all + unit - 1) / unit;
-  const std::int64_t floats = Scratch(p.shape).floats();
-  core::parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Range own{std::min(units * i / parts * unit, all),
-                      std::min(units * (i + 1) / parts * unit, all)};
-      const Range rows = by_columns ? Range{0, p.shape.rows} : own;
-      const Range columns = by_columns ? own : Range{0, p.shape.columns};
-      multiply_part(p, rows, columns, scratch + i * floats);
-    }
-  });
 }
 
 // Where the matrix that goes into product `index` of the batch begins; `own` are the batch
@@ -147,10 +172,16 @@ std::int64_t products(const MatmulShape& shape) {
   return count;
 }
 
+// Products that are as many as the threads are each one thread's.
+Sharing sharing_of(const MatmulShape& shape, std::int64_t threads) {
+  return {shape, products(shape) < threads ? threads : 1};
+}
+
 }  // namespace
 
 std::int64_t matmul_scratch(const MatmulShape& shape) {
-  return core::parallel_parts() * Scratch(shape).floats();
+  const std::int64_t threads = core::parallel_parts();
+  return threads * sharing_of(shape, threads).floats();
 }
 
 void matmul(const MatmulShape& shape,
@@ -160,21 +191,27 @@ void matmul(const MatmulShape& shape,
             float* y,
             float* scratch) {
   const std::int64_t count = products(shape);
-  const std::int64_t parts = core::parallel_parts();
-  const std::int64_t floats = Scratch(shape).floats();
+  const std::int64_t threads = core::parallel_parts();
+  const Sharing sharing = sharing_of(shape, threads);
   const auto product = [&](std::int64_t i) {
     return Product{shape, a + matrix_of(shape.batch_a, shape.batch_b, i) * shape.rows * shape.depth,
                    b + matrix_of(shape.batch_b, shape.batch_a, i) * shape.depth * shape.columns,
                    bias, y + i * shape.rows * shape.columns};
   };
-  if (count < parts) {
-    for (std::int64_t i = 0; i < count; ++i) multiply_together(product(i), parts, scratch);
+  if (sharing.parts() == threads) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      core::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part) {
+          multiply_part(product(i), sharing, part, scratch + part * sharing.floats());
+        }
+      });
+    }
     return;
   }
-  core::parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = begin; part < end; ++part) {
-      for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
-        multiply_part(product(i), {0, shape.rows}, {0, shape.columns}, scratch + part * floats);
+  core::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t thread = begin; thread < end; ++thread) {
+      for (std::int64_t i = count * thread / threads; i < count * (thread + 1) / threads; ++i) {
+        multiply_part(product(i), sharing, 0, scratch + thread * sharing.floats());
       }
     }
   });

@@ -11,7 +11,7 @@ namespace lowtide::kernels {
 std::int64_t matmul_scratch(const MatmulShape& shape);
 
 // y = op(a) op(b) + bias, or more of y, as `shape` says; `bias` is null without one. Each element
-// is summed in the same order for any number of threads: at most 512 products at a time, in
+// is summed in the same order for any number of threads: at most 1024 products at a time, in
 // registers, then over these sums.
 void matmul(const MatmulShape& shape,
             const float* a,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -28,22 +27,6 @@ inline void pack_tiles(
     }
     if (rest != 0) {
       std::fill(std::copy_n(rows + whole * kTileRows, rest, to), to + kTileRows, 0.0F);
-    }
-  }
-}
-
-// The same tiles of a matrix that lies transposed: its rows, `stride` apart, of which there are
-// `width`, are the columns. The last tile is filled up with its last row.
-inline void pack_rows_as_tiles(
-    const float* rows, std::int64_t stride, std::int64_t width, std::int64_t count, float* packed) {
-  for (std::int64_t i = 0; i < width; i += kTileRows, packed += tile_stride(count)) {
-    std::array<const float*, kTileRows> from;
-    for (int r = 0; r < kTileRows; ++r) {
-      from[static_cast<std::size_t>(r)] = rows + std::min(i + r, width - 1) * stride;
-    }
-    float* to = packed;
-    for (std::int64_t k = 0; k < count; ++k, to += kTileRows) {
-      for (int r = 0; r < kTileRows; ++r) to[r] = from[static_cast<std::size_t>(r)][k];
     }
   }
 }
