@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "graph/unread.h"
-#include "ops/binary/binary.h"
+#include "ops/gather/gather.h"
 #include "ops/layout/layout.h"
 
 namespace lowtide::autodiff {
@@ -85,7 +85,7 @@ class Sweep {
     gradient = ops::to_layout(builder_, gradient, type.layout);
     LT_CHECK(builder_.type(gradient) == type, "a gradient has the type of its value");
     ValueId& sum = gradients_[to.index()];
-    sum = sum.valid() ? ops::add(builder_, sum, gradient) : gradient;
+    sum = sum.valid() ? ops::add_gradient(builder_, sum, gradient) : gradient;
   }
 
   GraphBuilder& builder_;

@@ -31,10 +31,16 @@ void gather_rows(const std::byte* table, const Index* indices, std::byte* y, con
 }
 
 template <class Index>
-void add_rows(const float* dy, const Index* indices, float* dx, const RowLookup& at) {
+void add_rows(
+    const float* dy, const Index* indices, const float* onto, float* dx, const RowLookup& at) {
   if (at.rows == 0 || at.row_length == 0) return;
   const auto share = [&](std::int64_t begin, std::int64_t end) {
-    std::fill(dx + begin * at.row_length, dx + end * at.row_length, 0.0F);
+    const std::int64_t first = begin * at.row_length;
+    if (onto == nullptr) {
+      std::fill(dx + first, dx + end * at.row_length, 0.0F);
+    } else if (onto != dx) {
+      std::copy(onto + first, onto + end * at.row_length, dx + first);
+    }
     for (std::int64_t outer = begin / at.rows; outer * at.rows < end; ++outer) {
       for (std::int64_t i = 0; i < at.count; ++i) {
         const std::int64_t row = row_of(indices[i], at.rows);
@@ -51,7 +57,7 @@ void add_rows(const float* dy, const Index* indices, float* dx, const RowLookup&
 
 template void gather_rows(const std::byte*, const std::int32_t*, std::byte*, const RowLookup&);
 template void gather_rows(const std::byte*, const std::int64_t*, std::byte*, const RowLookup&);
-template void add_rows(const float*, const std::int32_t*, float*, const RowLookup&);
-template void add_rows(const float*, const std::int64_t*, float*, const RowLookup&);
+template void add_rows(const float*, const std::int32_t*, const float*, float*, const RowLookup&);
+template void add_rows(const float*, const std::int64_t*, const float*, float*, const RowLookup&);
 
 }  // namespace lowtide::kernels

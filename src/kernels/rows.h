@@ -27,9 +27,12 @@ std::int64_t row_of(Index index, std::int64_t rows) {
 template <class Index>
 void gather_rows(const std::byte* table, const Index* indices, std::byte* y, const RowLookup& at);
 
-// dx row (o, r) = the sum of dy rows (o, i) over all i with indices[i] == r, in order of i. Indices
-// outside are left out. Every thread owns a range of rows, so the sum is the same for any number.
+// dx row (o, r) = onto row (o, r), or zero where `onto` is null, plus dy rows (o, i) for all i with
+// indices[i] == r, in order of i. `onto` may be dx: then only rows that an index names are touched.
+// Indices outside are left out. Every thread owns a range of rows, so the sum is the same for any
+// number.
 template <class Index>
-void add_rows(const float* dy, const Index* indices, float* dx, const RowLookup& at);
+void add_rows(
+    const float* dy, const Index* indices, const float* onto, float* dx, const RowLookup& at);
 
 }  // namespace lowtide::kernels

@@ -12,9 +12,11 @@
 #include "graph/evaluate.h"
 #include "ops/binary/binary.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/gather/gather.h"
 #include "ops/matmul/matmul.h"
 #include "ops/pair_loss/pair_loss.h"
 #include "ops/unary/unary.h"
+#include "support/nodes.h"
 #include "support/tensors.h"
 
 namespace lowtide::autodiff {
@@ -108,6 +110,21 @@ TEST(Differentiate, MatrixProductsOfSharedValues) {
     const ValueId product = ops::matmul(b, x, c, {.transpose_b = true});
     return ops::matmul(b, product, ops::add(b, x, c));
   });
+}
+
+// A table that tokens and the output layer share: its second gradient needs no table of its own.
+TEST(Differentiate, RowsOfATableAreAddedToItsOtherGradient) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const ValueId table = b.input("table", kMatrix);
+  const ValueId tokens = b.input("tokens", {DType::kInt64, Shape{5}});
+  const ValueId y = ops::matmul(b, ops::gather(b, table, tokens, 0), table, {.transpose_b = true});
+  const Seed seed{.output = y, .gradient = b.input("seed", b.type(y))};
+  const std::vector<ValueId> wrt = {table};
+  const ValueId gradient = differentiate(b, {&seed, 1}, wrt)[0];
+  EXPECT_EQ(graph.node(graph.value(gradient).producer).op, &ops::gather_gradient_op());
+  EXPECT_EQ(support::count(graph, ops::gather_gradient_op()), 1);
+  EXPECT_EQ(support::count(graph, ops::binary_op(ops::BinaryKind::kAdd)), 0);
 }
 
 TEST(Differentiate, SeveralSeedsAddUp) {

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "kernels/rows.h"
+#include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/gather/compress.h"
 #include "ops/gather/grid_sample.h"
@@ -97,13 +98,26 @@ void run_reference(const Gather& a, const Signature& types, const Run& run) {
   });
 }
 
+constexpr std::size_t kOnto = 2;  // input of the gradient, if there is one
+
 std::vector<TensorType> infer_gradient(const GatherGradient& a, Types in) {
-  return {{in[1].dtype, a.shape, Layout::kPlain}};
+  const TensorType result{in[1].dtype, a.shape, Layout::kPlain};
+  if (in.size() > kOnto && in[kOnto] != result) {
+    throw fail(ErrorCode::kInvalidArgument, "cannot add rows of {} to {}", result.str(),
+               in[kOnto].str());
+  }
+  return {result};
+}
+
+std::vector<Alias> share_gradient(const GatherGradient&, const Signature& types) {
+  if (types.in.size() <= kOnto) return {};
+  return {{.output = 0, .input = static_cast<int>(kOnto)}};
 }
 
 Cost cost_of_gradient(const GatherGradient&, const Signature& types) {
   return {.flops = static_cast<double>(types.in[1].shape.elements()),
-          .traffic = types.in[0].bytes() + 3 * types.in[1].bytes() + types.out[0].bytes()};
+          .traffic = types.in[0].bytes() + 3 * types.in[1].bytes() +
+                     (types.in.size() > kOnto ? Bytes() : types.out[0].bytes())};
 }
 
 bool in_float(const GatherGradient&, const Signature& types) {
@@ -113,7 +127,9 @@ bool in_float(const GatherGradient&, const Signature& types) {
 void run_gradient_rows(const GatherGradient& a, const Signature& types, const Run& run) {
   const kernels::RowLookup at = lookup(a.shape, a.axis, types.in[0].shape, 1);
   with_index_type(types.in[0].dtype, [&](auto zero) {
-    kernels::add_rows(run.input<float>(1), run.input<decltype(zero)>(0), run.output<float>(0), at);
+    kernels::add_rows(run.input<float>(1), run.input<decltype(zero)>(0),
+                      types.in.size() > kOnto ? run.input<float>(kOnto) : nullptr,
+                      run.output<float>(0), at);
   });
 }
 
@@ -122,7 +138,11 @@ void run_gradient_reference(const GatherGradient& a, const Signature& types, con
   core::visit_float(types.in[1].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* const dx = run.output<T>(0);
-    std::fill_n(dx, a.shape.elements(), T{0});
+    if (types.in.size() <= kOnto) {
+      std::fill_n(dx, a.shape.elements(), T{0});
+    } else if (run.input<T>(kOnto) != dx) {
+      std::copy_n(run.input<T>(kOnto), a.shape.elements(), dx);
+    }
     with_index_type(types.in[0].dtype, [&](auto zero) {
       for_each_row(at, run.input<decltype(zero)>(0), [&](std::int64_t from, std::int64_t to) {
         for (std::int64_t j = 0; to >= 0 && j < at.row_length; ++j) {
@@ -183,10 +203,19 @@ const OpDef& gather_gradient_op() {
       .gradient = not_differentiable,
       .cost = cost_of_gradient,
       .repeat = Repeat::kExact,
+      .alias_rule = share_gradient,
       .kernels = {{.name = "rows", .supports = in_float, .run = run_gradient_rows},
                   {.name = "reference", .run = run_gradient_reference}},
   }};
   return op;
+}
+
+ValueId add_gradient(GraphBuilder& b, ValueId sum, ValueId gradient) {
+  const NodeId producer = b.graph().value(gradient).producer;
+  if (!producer.valid()) return add(b, sum, gradient);
+  const Node node = b.graph().node(producer);  // a copy: new nodes move the graph's
+  if (node.op != &gather_gradient_op() || node.inputs.size() > kOnto) return add(b, sum, gradient);
+  return b.add_one(gather_gradient_op(), node.attrs, {node.inputs[0], node.inputs[1], sum});
 }
 
 ValueId gather(GraphBuilder& b, ValueId data, ValueId indices, std::int64_t axis) {

@@ -51,13 +51,17 @@ void with_index_type(core::DType dtype, F&& f) {
   f(std::int64_t{});
 }
 
-// Adds the gradients of all copies of a slice: indices, dy -> a tensor of the data's `shape`.
+// Adds the gradients of all copies of a slice: indices, dy (, onto) -> a tensor of the data's
+// `shape`, on top of `onto` and in its memory where nobody else reads that.
 struct GatherGradient {
   std::size_t axis = 0;
   core::Shape shape;
 
   bool operator==(const GatherGradient&) const = default;
 };
+
+// sum + gradient. Where the gradient is a GatherGradient's alone, its rows are added to the sum.
+graph::ValueId add_gradient(graph::GraphBuilder& b, graph::ValueId sum, graph::ValueId gradient);
 
 const graph::OpDef& gather_op();
 const graph::OpDef& gather_gradient_op();

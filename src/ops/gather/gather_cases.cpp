@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 #include "ops/gather/gather.h"
+#include "ops/matmul/matmul.h"
 
 namespace lowtide::ops {
 
@@ -24,6 +25,23 @@ std::vector<OpCase> gather_cases() {
   add("one_row", {6, 5}, {}, 0);
   add("no_indices", {6, 5}, {0, 3}, 0);
   add("large", {997, 65}, {40, 30}, 0);
+  cases.push_back(
+      {.name = "gather/tied_to_a_product",
+       .inputs = {{.shape = {23, 6}},
+                  {.shape = {3, 5}, .low = -23, .high = 22, .dtype = core::DType::kInt64},
+                  {.shape = {4, 6}}},
+       .build = [](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+         return std::vector<graph::ValueId>{gather(b, in[0], in[1], 0),
+                                            matmul(b, in[2], in[0], {.transpose_b = true})};
+       }});
+  cases.push_back(
+      {.name = "gather/twice",
+       .inputs = {{.shape = {9, 4}},
+                  {.shape = {7}, .low = -9, .high = 8, .dtype = core::DType::kInt64},
+                  {.shape = {5}, .low = -9, .high = 8, .dtype = core::DType::kInt32}},
+       .build = [](graph::GraphBuilder& b, const std::vector<graph::ValueId>& in) {
+         return std::vector<graph::ValueId>{gather(b, in[0], in[1], 0), gather(b, in[0], in[2], 0)};
+       }});
   cases.push_back({.name = "gather/outside",
                    .inputs = {{.shape = {4, 3}, .dtype = core::DType::kInt32},
                               {.shape = {40}, .low = -9, .high = 9, .dtype = core::DType::kInt64}},
