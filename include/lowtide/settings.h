@@ -20,7 +20,8 @@ struct ModelSettings {
   std::string output = {};  // the output that the loss reads; empty: the first
 };
 
-// How the files of an image folder become samples, and what training sees of them.
+// How the files of an image folder become samples, and what training sees of them; crop and flip
+// also apply to images in arrays, in an .npz as uint8 of {samples, 1 or 3, height, width}.
 struct ImageSettings {
   std::vector<std::int64_t> size =
       {};                   // pixels: both sides, or height and width; empty: the model's

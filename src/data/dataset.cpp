@@ -9,6 +9,7 @@
 #include "data/format/npy.h"
 #include "data/format/stored_array.h"
 #include "data/format/zip.h"
+#include "data/source/augmented_arrays.h"
 #include "data/source/csv.h"
 #include "data/source/image_folder.h"
 #include "data/source/token_file.h"
@@ -153,6 +154,12 @@ std::unique_ptr<Dataset> open_idx_folder(const fs::path& folder, const OpenOptio
   return assemble(folder.string(), std::move(arrays));
 }
 
+std::shared_ptr<const Dataset> augmented(std::shared_ptr<const Dataset> dataset,
+                                         const OpenOptions& options) {
+  if (!options.image.augmentation.any()) return dataset;
+  return std::make_shared<AugmentedArrays>(std::move(dataset), options);
+}
+
 }  // namespace
 
 std::optional<std::size_t> Dataset::find(std::string_view field) const {
@@ -171,20 +178,30 @@ std::size_t Dataset::index(std::string_view field) const {
 
 std::shared_ptr<const Dataset> open(const fs::path& source, const OpenOptions& options) {
   std::error_code ignored;
-  if (fs::is_directory(source, ignored)) {
-    if (is_image_folder(source)) return ImageFolder::open(source, options);
-    return open_idx_folder(source, options);
+  const bool folder = fs::is_directory(source, ignored);
+  if (folder && is_image_folder(source)) return ImageFolder::open(source, options);
+  std::shared_ptr<const Dataset> dataset;
+  if (folder) {
+    dataset = open_idx_folder(source, options);
+  } else if (source.extension() == ".csv") {
+    dataset = open_csv(source, options);
+  } else if (source.extension() == ".bin") {
+    dataset = TokenFile::open(source, options);
+  } else {
+    dataset = open_npz(source, options);
   }
-  if (source.extension() == ".csv") return open_csv(source, options);
-  if (source.extension() == ".bin") return TokenFile::open(source, options);
-  return open_npz(source, options);
+  return augmented(std::move(dataset), options);
 }
 
 Parts open_parts(const fs::path& source,
                  const OpenOptions& options,
                  double share,
                  std::uint64_t seed) {
-  if (source.extension() == ".bin") return TokenFile::open_parts(source, options, share);
+  if (source.extension() == ".bin") {
+    Parts parts = TokenFile::open_parts(source, options, share);
+    parts.training = augmented(std::move(parts.training), options);
+    return parts;
+  }
   return split(open(source, options), share, seed);
 }
 

@@ -119,8 +119,9 @@ struct OpenOptions {
 // Opens an .npz (its arrays by name) or a folder of IDX files of the MNIST family, gzipped or not:
 // images as "image", {1, H, W} and uint8, and labels. Compressed contents are unpacked once into a
 // temporary file. Or a folder of class folders of images (source/image_folder.h), a .csv
-// (source/csv.h), or a .bin of tokens (source/token_file.h). Throws Error
-// naming the source, and what it holds when something is missing.
+// (source/csv.h), or a .bin of tokens (source/token_file.h). Augmentation, where it is asked for,
+// applies to images, those in arrays included (source/augmented_arrays.h). Throws Error naming the
+// source, and what it holds when something is missing.
 std::shared_ptr<const Dataset> open(const std::filesystem::path& source,
                                     const OpenOptions& options = {});
 

@@ -8,12 +8,15 @@
 #include "lowtide/bytes.h"
 
 #include "data/format/byte_source.h"
+#include "data/image/resampler.h"
 
 namespace lowtide::data {
 
 struct ImageSize {
   std::int64_t width = 0;
   std::int64_t height = 0;
+
+  [[nodiscard]] ImageSize transposed() const { return {.width = height, .height = width}; }
 
   bool operator==(const ImageSize&) const = default;
 };
@@ -26,7 +29,7 @@ constexpr Bytes kMostImageBytes = Bytes(std::int64_t{1} << 29U);
 
 // Rows are of bytes, grey or red, green, blue. Grey becomes three equal channels, colours become
 // grey by the weights 0.299, 0.587, 0.114; palettes are looked up, 16 bits rounded to 8, CMYK
-// turned into light; transparency is dropped. An orientation in the metadata is not applied.
+// turned into light; transparency is dropped. Pixels come as they are stored, upright or not.
 class ImageReader {
  public:
   ImageReader(const ImageReader&) = delete;
@@ -34,6 +37,8 @@ class ImageReader {
   virtual ~ImageReader() = default;
 
   [[nodiscard]] ImageSize size() const { return size_; }
+  // What turns the stored pixels upright, as the metadata of a JPEG says.
+  [[nodiscard]] const Turn& upright() const { return upright_; }
   // What decoding takes on the heap at most.
   [[nodiscard]] Bytes memory() const { return memory_; }
 
@@ -50,6 +55,7 @@ class ImageReader {
   ImageReader() = default;
 
   ImageSize size_;
+  Turn upright_;
   Bytes memory_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "data/image/exif.h"
 #include "data/image/image_reader.h"
 #include "data/versions.h"
 
@@ -156,6 +157,7 @@ JpegReader::JpegReader(const ByteSource& file) : file_(file) {
     guarded(read_header);
     size_ = {.width = jpeg_.image_width, .height = jpeg_.image_height};
     check_image_size(file_, size_);
+    upright_ = turn_of_jpeg(file_);
     if (jpeg_.data_precision != 8) {
       throw core::fail(ErrorCode::kUnsupported, "{}: a JPEG of {} bits a channel", file_.name(),
                        jpeg_.data_precision);

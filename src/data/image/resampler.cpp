@@ -101,16 +101,21 @@ void Resampler::add_row(std::int64_t y, std::span<const std::uint8_t> row) {
   }
 }
 
-void Resampler::write(Mirror mirror, std::span<std::uint8_t> out) const {
+void Resampler::write(const Turn& turn, std::span<std::uint8_t> out) const {
   LT_CHECK(out.size() == sums_.size(), "room for the output");
   const auto width = static_cast<std::size_t>(width_);
+  const auto height = static_cast<std::size_t>(height_);
+  // How far apart neighbours are written.
+  const std::size_t step_x = turn.transposed ? height : 1;
+  const std::size_t step_y = turn.transposed ? 1 : width;
   for (std::size_t c = 0; c < channels_; ++c) {
-    for (std::size_t y = 0; y < static_cast<std::size_t>(height_); ++y) {
-      std::uint8_t* const to = out.data() + (c * static_cast<std::size_t>(height_) + y) * width;
+    std::uint8_t* const plane = out.data() + c * width * height;
+    for (std::size_t y = 0; y < height; ++y) {
+      std::uint8_t* const to = plane + (turn.mirror_y ? height - 1 - y : y) * step_y;
       const float* const from = sums_.data() + y * row_.size() + c;
       for (std::size_t x = 0; x < width; ++x) {
         const float value = std::clamp(std::floor(from[x * channels_] + 0.5F), 0.0F, 255.0F);
-        to[mirror == Mirror::kYes ? width - 1 - x : x] = static_cast<std::uint8_t>(value);
+        to[(turn.mirror_x ? width - 1 - x : x) * step_x] = static_cast<std::uint8_t>(value);
       }
     }
   }
@@ -124,7 +129,7 @@ Bytes Resampler::memory(std::int64_t longest_side,
                         int channels) {
   const std::int64_t weights = 2 * 3 * (2 * longest_side + 3 * (width + height));
   const std::int64_t taps = 3 * (width + height) * static_cast<std::int64_t>(sizeof(Taps));
-  const std::int64_t sums = width * (height + 1) * channels;
+  const std::int64_t sums = (width * height + std::max(width, height)) * channels;
   return Bytes((weights + sums) * static_cast<std::int64_t>(sizeof(float)) + taps);
 }
 

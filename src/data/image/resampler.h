@@ -18,6 +18,16 @@ struct AxisMap {
   std::int64_t end = 0;
 };
 
+// How pixels are placed: their axes are exchanged or not, and each of the two, as it was before, is
+// mirrored or not.
+struct Turn {
+  bool transposed = false;
+  bool mirror_x = false;
+  bool mirror_y = false;
+
+  bool operator==(const Turn&) const = default;
+};
+
 // Antialiased bilinear resampling, as Pillow's and torchvision's: a triangle filter that reaches
 // one source pixel each way, or as many as become one. Weighted sums are float; the result is
 // rounded to bytes. A box of the output's size is copied.
@@ -33,9 +43,8 @@ class Resampler {
   // Row `y` of the source, whole, its channels interleaved.
   void add_row(std::int64_t y, std::span<const std::uint8_t> row);
 
-  // The output as planes, one a channel; mirrored left to right if asked.
-  enum class Mirror { kNo, kYes };
-  void write(Mirror mirror, std::span<std::uint8_t> out) const;
+  // The output as planes, one a channel, turned; transposed ones are `height` wide.
+  void write(const Turn& turn, std::span<std::uint8_t> out) const;
 
   // What it holds on the heap at most.
   static Bytes memory(std::int64_t longest_side,

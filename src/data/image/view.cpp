@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/random.h"
 
@@ -16,6 +17,15 @@ AxisMap reduced_axis(const AxisMap& map, int by) {
           .first = map.first,
           .begin = map.begin / by,
           .end = (map.end + by - 1) / by};
+}
+
+// The same pixels of an axis that runs the other way.
+AxisMap mirrored_axis(const AxisMap& map, std::int64_t source, std::int64_t output) {
+  return {
+      .scale = map.scale,
+      .first = static_cast<double>(source) / map.scale - map.first - static_cast<double>(output),
+      .begin = source - map.end,
+      .end = source - map.begin};
 }
 
 // The centre of an axis that is scaled from `source` to `scaled` pixels.
@@ -71,8 +81,22 @@ Crop random_crop(ImageSize image, double least_area, core::RandomStream& random)
 
 }  // namespace
 
+View View::stored(const Turn& upright, ImageSize size, ImageSize output) const {
+  View view{.x = x, .y = y, .turn = upright};
+  if (upright.transposed) {
+    std::swap(view.x, view.y);
+    std::swap(output.width, output.height);
+  }
+  if (upright.mirror_x) view.x = mirrored_axis(view.x, size.width, output.width);
+  if (upright.mirror_y) view.y = mirrored_axis(view.y, size.height, output.height);
+  // What mirrors the upright image mirrors the axis that becomes its x.
+  bool& mirror = upright.transposed ? view.turn.mirror_y : view.turn.mirror_x;
+  mirror = mirror != turn.mirror_x;
+  return view;
+}
+
 View View::reduced(int by) const {
-  return {.x = reduced_axis(x, by), .y = reduced_axis(y, by), .mirror = mirror};
+  return {.x = reduced_axis(x, by), .y = reduced_axis(y, by), .turn = turn};
 }
 
 int View::reduction() const {
@@ -113,7 +137,7 @@ View random_view(ImageSize image,
     view = {.x = crop_axis(crop.x, crop.width, output.width),
             .y = crop_axis(crop.y, crop.height, output.height)};
   }
-  if (augmentation.flip && mirrored) view.mirror = Resampler::Mirror::kYes;
+  if (augmentation.flip && mirrored) view.turn.mirror_x = true;
   return view;
 }
 

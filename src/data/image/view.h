@@ -14,8 +14,11 @@ namespace lowtide::data {
 struct View {
   AxisMap x;
   AxisMap y;
-  Resampler::Mirror mirror = Resampler::Mirror::kNo;
+  Turn turn;
 
+  // The same of pixels that are stored turned: `upright` is what brings them upright. This view and
+  // the output are of the upright image, the size is of the stored one.
+  [[nodiscard]] View stored(const Turn& upright, ImageSize size, ImageSize output) const;
   // The same of an image decoded smaller by a whole factor.
   [[nodiscard]] View reduced(int by) const;
   // How much smaller it may be decoded with at least two pixels left for each of the output's.

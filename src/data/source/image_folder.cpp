@@ -276,10 +276,14 @@ void decode_image(const ByteSource& file,
                   std::span<std::uint8_t> out) {
   const std::unique_ptr<ImageReader> reader = open_image(file);
   const ImageSize size = reader->size();
-  const View whole = choose(size);
+  const Turn& upright = reader->upright();
+  const ImageSize output = {.width = options.width, .height = options.height};
+  const View whole =
+      choose(upright.transposed ? size.transposed() : size).stored(upright, size, output);
   const int by = reader->start(options.channels, whole.reduction());
   const View view = whole.reduced(by);
-  Resampler resampler(view.x, options.width, view.y, options.height, options.channels);
+  const ImageSize made = upright.transposed ? output.transposed() : output;
+  Resampler resampler(view.x, made.width, view.y, made.height, options.channels);
   const std::int64_t width = (size.width + by - 1) / by;
   std::vector<std::uint8_t> row(static_cast<std::size_t>(width * options.channels));
   if (resampler.first_row() > 0) reader->skip_rows(resampler.first_row());
@@ -287,7 +291,7 @@ void decode_image(const ByteSource& file,
     reader->read_row(row);
     resampler.add_row(y, row);
   }
-  resampler.write(view.mirror, out);
+  resampler.write(view.turn, out);
 }
 
 }  // namespace lowtide::data

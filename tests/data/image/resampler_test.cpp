@@ -57,11 +57,11 @@ void check(ImageSize image, ImageSize output, const View& view, int channels) {
     resampler.add_row(y, std::span(pixels).subspan(static_cast<std::size_t>(y) * stride, stride));
   }
   Plane out(static_cast<std::size_t>(output.width * output.height * channels));
-  resampler.write(view.mirror, out);
+  resampler.write(view.turn, out);
   for (int c = 0; c < channels; ++c) {
     for (std::int64_t y = 0; y < output.height; ++y) {
       for (std::int64_t x = 0; x < output.width; ++x) {
-        const std::int64_t seen = view.mirror == Resampler::Mirror::kYes ? output.width - 1 - x : x;
+        const std::int64_t seen = view.turn.mirror_x ? output.width - 1 - x : x;
         const double wanted = expected(pixels, image.width, static_cast<std::size_t>(c), view.x,
                                        view.y, seen, y, static_cast<std::size_t>(channels));
         ASSERT_NEAR(out[static_cast<std::size_t>((c * output.height + y) * output.width + x)],
@@ -92,7 +92,7 @@ TEST(Resampler, CopiesAnImageOfTheOutputsSize) {
     resampler.add_row(y, std::span(pixels).subspan(static_cast<std::size_t>(12 * y), 12));
   }
   Plane out(pixels.size());
-  resampler.write(Resampler::Mirror::kNo, out);
+  resampler.write({}, out);
   EXPECT_EQ(out, pixels);
 }
 
@@ -103,7 +103,7 @@ TEST(Resampler, HalvesWithPillowsWeights) {
                       {.scale = 1, .first = 0, .begin = 0, .end = 1}, 1, 1);
   resampler.add_row(0, row);
   Plane out(2);
-  resampler.write(Resampler::Mirror::kNo, out);
+  resampler.write({}, out);
   // (3 * 0 + 3 * 80 + 1 * 160) / 7 = 57.14, (80 + 3 * 160 + 3 * 240) / 7 = 182.86
   EXPECT_EQ(out, (Plane{57, 183}));
 }

@@ -53,7 +53,7 @@ TEST(View, TheSameArgumentsGiveTheSameView) {
     for (std::int64_t sample = 0; sample < 20; ++sample) {
       const View view = random_view({200, 150}, kOutput, kBoth, seed, epoch, sample);
       places.insert(places.end(), {view.x.scale, view.x.first, view.y.scale, view.y.first,
-                                   view.mirror == Resampler::Mirror::kYes ? 1.0 : 0.0});
+                                   view.turn.mirror_x ? 1.0 : 0.0});
     }
     return places;
   };
@@ -82,7 +82,7 @@ TEST(View, PartsAreDrawnEvenly) {
     EXPECT_LE(view.y.end, 1000);
     area += width * height / 1e6 / kSamples;
     place += (static_cast<double>(view.x.begin) + width / 2) / 1000 / kSamples;
-    mirrored += view.mirror == Resampler::Mirror::kYes ? 1 : 0;
+    mirrored += view.turn.mirror_x ? 1 : 0;
   }
   // The mean of a over a in [0.2, 1], u in [0, log(4 / 3)] with a <= exp(-u): what fits.
   EXPECT_NEAR(area, 0.538, 0.015);
