@@ -1,6 +1,7 @@
 #include "cli/report/curves.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lowtide::cli {
 
@@ -31,6 +32,18 @@ void Curves::add(const StepReport& step) {
   sum.seconds += step.seconds;
   sum.samples += step.samples;
   ++sum.steps;
+}
+
+void Curves::add(std::int64_t step, const EvalReport& validation) {
+  constexpr std::size_t kMost = 500;
+  if (validations_.size() == kMost) {
+    for (std::size_t i = 0; i < kMost / 2; ++i) {
+      validations_[i] = std::move(validations_[2 * i + 1]);
+    }
+    validations_.resize(kMost / 2);
+    every_ *= 2;
+  }
+  if (++seen_ % every_ == 0) validations_.push_back({step, validation.loss, validation.metrics});
 }
 
 std::vector<Curves::Point> Curves::points() const {

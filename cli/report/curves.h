@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "lowtide/infer.h"
 #include "lowtide/trainer.h"
 
 namespace lowtide::cli {
 
-// Means over stretches of steps of equal length, which doubles whenever there are too many.
+// Means over stretches of steps of equal length, which doubles whenever there are too many; of
+// validations then every second one goes.
 class Curves {
  public:
   struct Point {
@@ -18,8 +22,17 @@ class Curves {
     double samples_per_second = 0;
   };
 
+  struct Validation {
+    std::int64_t step = 0;
+    double loss = 0;
+    std::map<std::string, double> metrics;
+  };
+
   void add(const StepReport& step);
+  // What followed the step of that number.
+  void add(std::int64_t step, const EvalReport& validation);
   [[nodiscard]] std::vector<Point> points() const;
+  [[nodiscard]] const std::vector<Validation>& validations() const { return validations_; }
 
  private:
   struct Sum {
@@ -33,6 +46,9 @@ class Curves {
 
   std::int64_t length_ = 1;  // steps of a stretch
   std::vector<Sum> sums_;
+  std::int64_t every_ = 1;  // so many validations make one that is kept
+  std::int64_t seen_ = 0;
+  std::vector<Validation> validations_;
 };
 
 }  // namespace lowtide::cli

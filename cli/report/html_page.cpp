@@ -73,6 +73,15 @@ nlohmann::json curves_json(const Curves& curves) {
     json["lr"].push_back(point.lr);
     json["samples_per_second"].push_back(point.samples_per_second);
   }
+  nlohmann::json& validation = json["validation"];
+  validation = {{"step", nlohmann::json::array()},
+                {"loss", nlohmann::json::array()},
+                {"metrics", nlohmann::json::object()}};
+  for (const Curves::Validation& point : curves.validations()) {
+    validation["step"].push_back(point.step);
+    validation["loss"].push_back(point.loss);
+    for (const auto& [name, value] : point.metrics) validation["metrics"][name].push_back(value);
+  }
   return json;
 }
 

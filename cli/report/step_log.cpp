@@ -1,6 +1,5 @@
 #include "cli/report/step_log.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -40,14 +39,13 @@ StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
 
 void StepLog::write(const StepReport& step, const EvalReport* validation) {
   if (!file_) return;
-  nlohmann::json line = {
-      {"step", step.step},
-      {"epoch", step.epoch},
-      {"loss", step.loss},
-      {"lr", step.lr},
-      {"grad_norm", step.grad_norm},
-      {"samples_per_second", static_cast<double>(step.samples) / std::max(step.seconds, 1e-9)},
-      {"rss_bytes", step.resident.count()}};
+  nlohmann::json line = {{"step", step.step},
+                         {"epoch", step.epoch},
+                         {"loss", step.loss},
+                         {"lr", step.lr},
+                         {"grad_norm", step.grad_norm},
+                         {"samples_per_second", step.samples_per_second()},
+                         {"rss_bytes", step.resident.count()}};
   if (validation != nullptr) {
     line["val_loss"] = validation->loss;
     for (const auto& [name, value] : validation->metrics) line["val_" + name] = value;

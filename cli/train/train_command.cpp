@@ -21,6 +21,7 @@
 #include "cli/report/report_json.h"
 #include "cli/report/step_log.h"
 #include "cli/report/trace_report.h"
+#include "cli/train/event_log.h"
 #include "cli/train/validation.h"
 
 namespace lowtide::cli {
@@ -41,6 +42,7 @@ struct Options {
   RawLoss loss;
   std::filesystem::path out;
   std::filesystem::path log;
+  std::filesystem::path tensorboard;
   std::filesystem::path trace;
   std::filesystem::path report;
   ValidationOptions validation;
@@ -181,6 +183,7 @@ class CheckpointWriter {
 // Steps to the end, or until a signal comes.
 Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
   StepLog log(options.log, trainer.steps_done());
+  EventLog events(options.tensorboard, trainer.steps_done());
   CheckpointWriter checkpoints(options.settings.checkpoint, trainer);
   Validator validator(options.validation, options.settings.data, trainer);
   Progress progress(options.json, trainer.total_steps(), trainer.plan().budget);
@@ -190,10 +193,12 @@ Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
       const StepReport step = trainer.step();
       const std::optional<EvalReport> validation = validator.after(step);
       log.write(step, validation ? &*validation : nullptr);
+      events.write(step, validation ? &*validation : nullptr);
       totals.add(step);
       if (options.settings.report) curves.add(step);
       progress.show(step);
       if (validation) {
+        if (options.settings.report) curves.add(step.step, *validation);
         progress.close();
         say(options.json, validator.words());
         totals.validation = validation;
@@ -269,6 +274,10 @@ void add_train(CLI::App& app, Action& action) {
                    "Run the plan that `lowtide plan -o` wrote for this model, batch and settings")
       ->type_name("plan.json");
   command->add_option("--log", options->log, "One JSON object per step")->type_name("FILE.jsonl");
+  command
+      ->add_option("--tensorboard", options->tensorboard,
+                   "Write the numbers of every step to an event file in this folder")
+      ->type_name("DIR");
   command
       ->add_option("--trace", options->trace,
                    "Write the fastest step, node by node, in Chrome's trace format, and print the "

@@ -3,6 +3,7 @@
 
 #include "lowtide/bytes.h"
 #include "lowtide/error.h"
+#include "lowtide/event_file.h"
 #include "lowtide/infer.h"
 #include "lowtide/machine.h"
 #include "lowtide/model.h"

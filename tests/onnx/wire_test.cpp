@@ -1,6 +1,7 @@
 // The wire format: round trips, and every kind of malformed bytes.
 #include "onnx/bytes/wire.h"
 
+#include <bit>
 #include <limits>
 #include <string>
 
@@ -29,6 +30,17 @@ int walk(WireReader reader) {
     }
   }
   return count;
+}
+
+TEST(Wire, WritesDoublesAsTheyLie) {
+  WireWriter writer;
+  writer.real64(1, -0.1);
+  WireReader reader(bytes_in(writer.bytes()));
+  const auto field = reader.next();
+  ASSERT_TRUE(field.has_value());
+  EXPECT_EQ(field->type, WireType::kFixed64);
+  EXPECT_EQ(std::bit_cast<double>(field->value), -0.1);
+  EXPECT_TRUE(reader.done());
 }
 
 TEST(Wire, ReadsWhatItWrites) {

@@ -444,6 +444,14 @@ class Lines {
   }
 }
 
+function fillLegend(list, series) {
+  list.append(...series.map((one) => {
+    const item = element('li');
+    item.append(element('span', {style: 'background:' + one.colour}), one.name);
+    return item;
+  }));
+}
+
 function fillTable(table, head, rows) {
   const cell = (tag, content, number) => {
     const made = element(tag, number ? {class: 'number'} : tag === 'td' ? {class: 'name'} : {});
@@ -536,11 +544,7 @@ function paretoSection() {
     series, xText: bytesText, yText: timeText, xLabel: 'budget', yLabel: 'time of a step', binary: true,
     marks: [chosen]});
   chart.draw();
-  byId('pareto-legend').append(...series.map((one) => {
-    const item = element('li');
-    item.append(element('span', {style: 'background:' + one.colour}), one.name);
-    return item;
-  }));
+  fillLegend(byId('pareto-legend'), series);
   const head = [{text: 'budget', number: true}].concat(curves.map((curve) => ({text: curve.policy, number: true})));
   fillTable(byId('pareto-table'), head, budgets.map((budget) => [bytesText(budget)].concat(curves.map((curve) => {
     const point = curve.points.find((one) => one.budget_bytes === budget);
@@ -553,15 +557,27 @@ function paretoSection() {
 function trainingSection() {
   if (!data.log || data.log.step.length === 0) return;
   byId('curves-section').hidden = false;
-  const zip = (values) => values.map((value, i) => [data.log.step[i], value]);
+  const {log} = data;
   const number = (value) => (Math.abs(value) >= 1e4 || (value !== 0 && Math.abs(value) < 1e-3)) ?
       value.toExponential(1) : String(+value.toPrecision(3));
-  const chart = (id, values, label) => new Lines(byId(id), {
-    series: [{name: label, points: zip(values), colour: css('accent')}],
-    xText: (value) => Number.isInteger(value) ? String(value) : '', yText: number, xLabel: 'step', yLabel: label}).draw();
-  chart('loss', data.log.loss, 'loss');
-  chart('rate', data.log.lr, 'learning rate');
-  chart('speed', data.log.samples_per_second, 'samples a second');
+  const chart = (svg, series, label) => new Lines(svg, {
+    series, xText: (value) => Number.isInteger(value) ? String(value) : '', yText: number, xLabel: 'step',
+    yLabel: label}).draw();
+  const training = (name, values) => ({name, points: values.map((value, i) => [log.step[i], value]), colour: css('accent')});
+  const validated = (name, values) => ({
+    name, points: values.map((value, i) => [log.validation.step[i], value]), colour: css('recomputed'), dots: true});
+  const losses = [training('training', log.loss)];
+  if (log.validation.step.length > 0) losses.push(validated('validation', log.validation.loss));
+  chart(byId('loss'), losses, 'loss');
+  if (losses.length > 1) fillLegend(byId('loss-legend'), losses);
+  for (const [name, values] of Object.entries(log.validation.metrics)) {
+    const label = 'validation ' + name.replaceAll('_', ' ');
+    const svg = drawn('svg', {role: 'img', 'aria-label': label + ' by step'});
+    byId('charts').append(svg);
+    chart(svg, [validated(label, values)], label);
+  }
+  chart(byId('rate'), [training('learning rate', log.lr)], 'learning rate');
+  chart(byId('speed'), [training('samples a second', log.samples_per_second)], 'samples a second');
 }
 
 function tables() {

@@ -197,6 +197,12 @@ WireWriter& WireWriter::real(std::uint32_t field, float value) {
   return *this;
 }
 
+WireWriter& WireWriter::real64(std::uint32_t field, double value) {
+  tag(field, WireType::kFixed64);
+  bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  return *this;
+}
+
 WireWriter& WireWriter::text(std::uint32_t field, std::string_view value) {
   header(field, value.size());
   bytes_ += value;

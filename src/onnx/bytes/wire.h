@@ -71,6 +71,7 @@ class WireWriter {
  public:
   WireWriter& integer(std::uint32_t field, std::int64_t value);
   WireWriter& real(std::uint32_t field, float value);
+  WireWriter& real64(std::uint32_t field, double value);
   WireWriter& text(std::uint32_t field, std::string_view value);
   WireWriter& message(std::uint32_t field, const WireWriter& inner);
   WireWriter& packed(std::uint32_t field, std::span<const std::int64_t> values);

@@ -1,5 +1,7 @@
 // `plan --sweep`, `--explain` and the baselines: policies side by side, and each of them trains the
 // same network.
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -10,6 +12,13 @@ namespace {
 
 const Words kPolicies = {"lowtide",    "keep",       "chen",         "no-bn",
                          "residual-1", "residual-2", "superneurons", "dtr"};
+
+// What a report shows, as its script reads it.
+Json page_data(const std::string& html) {
+  const std::string open = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = html.find(open) + open.size();
+  return Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+}
 
 class Compared : public testing::Test {
  protected:
@@ -102,14 +111,40 @@ TEST_F(Compared, TheReportIsOnePageWithoutTheNetwork) {
       EXPECT_TRUE(at == std::string::npos || html.compare(at, 25, "http://www.w3.org/2000/sv") == 0)
           << outside << " at " << at;
     }
-    const std::string open = "<script type=\"application/json\" id=\"data\">";
-    const std::size_t begin = html.find(open) + open.size();
-    const Json shown = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+    const Json shown = page_data(html);
     EXPECT_EQ(shown.at("plan").at("format"), "lowtide plan");
     EXPECT_EQ(shown.at("sweep").at("curves").size(), kPolicies.size());
     EXPECT_EQ(shown.at("tensors").size(), 10U);
     EXPECT_EQ(shown.at("log").is_null(), html == plan_page);
   }
+}
+
+TEST_F(Compared, TheReportHasTheCurvesOfTrainingAndValidation) {
+  const std::string page = scene / "run.html";
+  const std::string log = scene / "log.jsonl";
+  ASSERT_EQ(lowtide(Words{"train"} + run +
+                    Words{"--val-split", "0.3", "--steps", "5", "--eval-every", "2", "--report",
+                          page, "--log", log})
+                .exit_code,
+            0);
+  const Json curves = page_data(support::read_file(page)).at("log");
+  std::istringstream lines(support::read_file(log));
+  Json expected = {{"step", Json::array()}, {"loss", Json::array()}, {"accuracy", Json::array()}};
+  std::size_t steps = 0;
+  for (std::string line; std::getline(lines, line); ++steps) {
+    const Json step = Json::parse(line);
+    EXPECT_EQ(curves["loss"].at(steps), step["loss"]);
+    EXPECT_EQ(curves["step"].at(steps), step["step"]);
+    if (!step.contains("val_loss")) continue;
+    expected["step"].push_back(step["step"]);
+    expected["loss"].push_back(step["val_loss"]);
+    expected["accuracy"].push_back(step["val_accuracy"]);
+  }
+  EXPECT_EQ(steps, 5U);
+  EXPECT_EQ(expected["step"], Json({2, 4, 5}));
+  EXPECT_EQ(curves["validation"]["step"], expected["step"]);
+  EXPECT_EQ(curves["validation"]["loss"], expected["loss"]);
+  EXPECT_EQ(curves["validation"]["metrics"]["accuracy"], expected["accuracy"]);
 }
 
 }  // namespace

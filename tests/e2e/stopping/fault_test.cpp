@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "e2e/scene.h"
+#include "e2e/surface/event_files.h"
 
 namespace lowtide::e2e {
 namespace {
@@ -143,6 +144,25 @@ TEST_F(Faults, AClockThatJumpsChangesNothing) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(read_log(scene / "log.jsonl").size(), 6U);
   expect_recovery();
+}
+
+// The disk is full at the fourth step: the events of three and the state after four are there.
+TEST_F(Faults, AnEventFileThatCannotBeWrittenEndsTrainingAndNothingIsLost) {
+  const std::string folder = scene / "events";
+  const Outcome outcome =
+      train_with(core::text("write tfevents 6 1000000 {}", ENOSPC), {"--tensorboard", folder});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("tfevents"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(std::strerror(ENOSPC)), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(ck + " holds step 4"), std::string::npos) << outcome.err;
+  EXPECT_EQ(read_event_folder(folder).at("train/loss").size(), 3U);
+  expect_recovery();
+}
+
+TEST_F(Faults, ShortWritesOfEventsAreContinued) {
+  const std::string folder = scene / "events";
+  EXPECT_EQ(train_with("write tfevents 1 20 0", {"--tensorboard", folder}).exit_code, 0);
+  EXPECT_EQ(read_event_folder(folder).at("train/loss").size(), 6U);
 }
 
 TEST_F(Faults, AFolderThatCannotBeWrittenIsRefusedBeforeTheFirstStep) {
