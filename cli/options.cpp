@@ -221,6 +221,18 @@ void add_schedule(CLI::App& command, Schedule& schedule) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
       ->type_name("X");
+  group->add_flag("--cycle-momentum,!--no-cycle-momentum", schedule.cycle_momentum,
+                  "One-cycle also moves the momentum, or Adam's first beta, against the rate (the "
+                  "default)");
+  const auto share = CLI::Range(1e-9, 1 - 1e-9);
+  group->add_option("--base-momentum", schedule.base_momentum, "Where the rate is highest")
+      ->capture_default_str()
+      ->check(share)
+      ->type_name("X");
+  group->add_option("--max-momentum", schedule.max_momentum, "Where one-cycle begins and ends")
+      ->capture_default_str()
+      ->check(share)
+      ->type_name("X");
 }
 
 void add_selection(CLI::App& command, SelectionSettings& selection) {

@@ -41,7 +41,6 @@ enum class ScheduleKind { kConstant, kCosine, kLinear, kStep, kOneCycle };
 //   cosine  min_lr + (lr - min_lr) (1 + cos(pi d)) / 2
 //   step    lr gamma^floor((t - warmup) / step_size)
 // and, with n = total_steps - warmup and s = t - warmup, as PyTorch's OneCycleLR with cosines
-// (which does not move the momentum here)
 //   one-cycle  from lr / div_factor at s = 0 by half a cosine to lr at s = pct_start n - 1, and by
 //              another to lr / (div_factor final_div_factor) at s = n - 1
 struct Schedule {
@@ -53,10 +52,24 @@ struct Schedule {
   double pct_start = 0.3;  // in [0, 1]
   double div_factor = 25;
   double final_div_factor = 1e4;
+  // Of one-cycle: the momentum (of Adam the first beta) moves against the rate, from max_momentum
+  // to base_momentum where the rate is highest and back, whatever OptimizerSettings say of it.
+  bool cycle_momentum = true;
+  double base_momentum = 0.85;
+  double max_momentum = 0.95;
   std::int64_t total_steps = 0;
 };
 
 // The learning rate of one step. Throws Error(kInvalidArgument) for a negative step.
 double learning_rate(const Schedule& schedule, double lr, std::int64_t step);
+
+// Whether it moves the momentum.
+bool cycles_momentum(const Schedule& schedule);
+
+// The settings with the momentum, or first beta, of one step where the schedule moves it. Throws
+// Error(kInvalidArgument) for a momentum to move to or from that is not in (0, 1).
+OptimizerSettings with_momentum(const Schedule& schedule,
+                                OptimizerSettings settings,
+                                std::int64_t step);
 
 }  // namespace lowtide

@@ -28,6 +28,10 @@ struct StepReport {
   std::int64_t counted = 0;
   Bytes resident;
   bool epoch_ends = false;
+
+  [[nodiscard]] double samples_per_second() const {
+    return seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+  }
 };
 
 // How a run stands by its validations.
@@ -56,8 +60,9 @@ class Trainer {
 
   // One optimizer step on the next batch. Throws Error for bad data (kInvalidArgument, kNumeric),
   // before any weight is touched by it, and kNumeric where the loss or the gradient is not finite.
-  // After that no step follows, and saving is refused where the step had changed any state: see
-  // TrainSettings::detect_anomaly. A new trainer goes on from the last checkpoint.
+  // After that no step follows, and saving is refused where the step had changed any weight: see
+  // TrainSettings::detect_anomaly; else all state, running statistics included, is that before the
+  // step. A new trainer goes on from the last checkpoint.
   StepReport step();
 
   // The plans of all programs, as PlanReport::plan_json. Allocates in proportion to the number of

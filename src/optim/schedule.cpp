@@ -16,11 +16,24 @@ double along_cosine(double from, double to, double at, double length) {
   return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * done));
 }
 
-double one_cycle(const Schedule& schedule, double lr, double since, double length) {
-  const double first = lr / schedule.div_factor;
+// Past the end the last rate stays, and so does the last momentum.
+double length_of(const Schedule& schedule) {
+  return static_cast<double>(std::max<std::int64_t>(schedule.total_steps - schedule.warmup, 1));
+}
+
+// From one value to another at the peak of a cycle, and to a last one at its end.
+struct Cycle {
+  double first = 0;
+  double peak = 0;
+  double last = 0;
+};
+
+double along(const Cycle& cycle, const Schedule& schedule, std::int64_t since) {
+  const double length = length_of(schedule);
   const double peak = schedule.pct_start * length - 1;
-  if (since <= peak) return along_cosine(first, lr, since, peak);
-  return along_cosine(lr, first / schedule.final_div_factor, since - peak, length - 1 - peak);
+  const auto at = static_cast<double>(since);
+  if (at <= peak) return along_cosine(cycle.first, cycle.peak, at, peak);
+  return along_cosine(cycle.peak, cycle.last, at - peak, length - 1 - peak);
 }
 
 }  // namespace
@@ -33,9 +46,7 @@ double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
     return lr * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup);
   }
   const std::int64_t since = step - schedule.warmup;
-  // Past the end the last rate stays.
-  const std::int64_t length = std::max<std::int64_t>(schedule.total_steps - schedule.warmup, 1);
-  const double done = std::min(static_cast<double>(since) / static_cast<double>(length), 1.0);
+  const double done = std::min(static_cast<double>(since) / length_of(schedule), 1.0);
   switch (schedule.kind) {
     case ScheduleKind::kConstant: break;
     case ScheduleKind::kLinear: return schedule.min_lr + (lr - schedule.min_lr) * (1 - done);
@@ -47,10 +58,32 @@ double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
                          schedule.step_size);
       }
       return lr * std::pow(schedule.gamma, static_cast<double>(since / schedule.step_size));
-    case ScheduleKind::kOneCycle:
-      return one_cycle(schedule, lr, static_cast<double>(since), static_cast<double>(length));
+    case ScheduleKind::kOneCycle: {
+      const double first = lr / schedule.div_factor;
+      return along({first, lr, first / schedule.final_div_factor}, schedule, since);
+    }
   }
   return lr;
+}
+
+bool cycles_momentum(const Schedule& schedule) {
+  return schedule.kind == ScheduleKind::kOneCycle && schedule.cycle_momentum;
+}
+
+OptimizerSettings with_momentum(const Schedule& schedule,
+                                OptimizerSettings settings,
+                                std::int64_t step) {
+  if (!cycles_momentum(schedule)) return settings;
+  for (const double momentum : {schedule.base_momentum, schedule.max_momentum}) {
+    if (momentum > 0 && momentum < 1) continue;
+    throw core::fail(ErrorCode::kInvalidArgument,
+                     "the momentum of one-cycle must lie between 0 and 1, not {}", momentum);
+  }
+  const std::int64_t since = std::max<std::int64_t>(step - schedule.warmup, 0);
+  const double momentum = along(
+      {schedule.max_momentum, schedule.base_momentum, schedule.max_momentum}, schedule, since);
+  (settings.kind == OptimizerKind::kSgd ? settings.momentum : settings.betas[0]) = momentum;
+  return settings;
 }
 
 }  // namespace lowtide

@@ -53,15 +53,12 @@ class Step {
     if (settings_.kind == OptimizerKind::kSgd) {
       const ValueId velocity = settings_.momentum == 0 ? ValueId() : state(t.parameter, "momentum");
       ops::sgd_update(b_, t.parameter, t.gradient, scalars_, velocity, clip,
-                      {.momentum = settings_.momentum,
-                       .nesterov = settings_.nesterov,
-                       .weight_decay = weight_decay});
+                      {.nesterov = settings_.nesterov, .weight_decay = weight_decay});
     } else {
       const ValueId mean = state(t.parameter, "exp_avg");
       const ValueId square = state(t.parameter, "exp_avg_sq");
       ops::adam_update(b_, t.parameter, t.gradient, scalars_, mean, square, clip,
-                       {.beta1 = settings_.betas[0],
-                        .beta2 = settings_.betas[1],
+                       {.beta2 = settings_.betas[1],
                         .epsilon = settings_.eps,
                         .weight_decay = weight_decay,
                         .decoupled = settings_.kind == OptimizerKind::kAdamW});
@@ -152,6 +149,9 @@ Scalars scalars_for(const OptimizerSettings& settings, double lr, std::int64_t s
   set(ops::UpdateScalar::kLearningRate, lr);
   set(ops::UpdateScalar::kCorrection1, 1 / (1 - std::pow(settings.betas[0], t)));
   set(ops::UpdateScalar::kCorrection2, 1 / (1 - std::pow(settings.betas[1], t)));
+  const bool sgd = settings.kind == OptimizerKind::kSgd;
+  set(ops::UpdateScalar::kMomentum, sgd ? settings.momentum : settings.betas[0]);
+  set(ops::UpdateScalar::kNewShare, 1 - settings.betas[0]);
   return scalars;
 }
 

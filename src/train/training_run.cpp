@@ -88,6 +88,9 @@ void TrainingRun::settle_steps() {
   const std::int64_t total = settings_.steps.value_or(settings_.epochs.value_or(1) * per_epoch);
   if (total < 0) throw fail(ErrorCode::kInvalidArgument, "the number of steps is negative");
   settings_.schedule.total_steps = total;
+  settings_.optimizer = with_momentum(settings_.schedule, settings_.optimizer, 0);
+  if (cycles_momentum(settings_.schedule))
+    recipe_.notes.emplace_back("one-cycle moves the momentum, too, unless --no-cycle-momentum");
   batch_sizes_ = {recipe_.batch};
   const std::int64_t tail = recipe_.dataset->samples() % recipe_.batch;
   if (tail != 0 && !settings_.data.drop_last) batch_sizes_.push_back(tail);
@@ -131,6 +134,7 @@ void TrainingRun::open_spill() {
 RuntimeNeeds TrainingRun::needs(const Configuration& configuration) const {
   Bytes buffers = loader_->buffer_bytes();
   buffers += checkpoints_.memory(configuration);
+  buffers += StatisticsCopy::memory(configuration.state());
   if (recipe_.validation)
     buffers += loader_->buffer_bytes();  // batches of validation are no larger
   if (settings_.trace) buffers += StepTrace::bytes(configuration);
@@ -201,12 +205,14 @@ void TrainingRun::prepare() {
   memory::SpillStore* const file = spill_ ? &*spill_ : nullptr;
   configuration_->bind(arena_->data(), file);
   state_.emplace(configuration_->places(), arena_->data(), file);
+  statistics_.emplace(configuration_->state());
   checkpoints_.restore(*configuration_, *state_);
   if (settings_.trace) trace_.emplace(*configuration_);
 }
 
 void TrainingRun::write_scalars(const Unit& unit, double lr) {
-  const optim::Scalars scalars = optim::scalars_for(settings_.optimizer, lr, steps_done_ + 1);
+  const optim::Scalars scalars = optim::scalars_for(
+      with_momentum(settings_.schedule, settings_.optimizer, steps_done_), lr, steps_done_ + 1);
   const std::span<std::byte> place = unit.program->bytes(unit.pass.scalars);
   LT_CHECK(place.size() == scalars.size() * sizeof(float), "the optimizer's scalars");
   std::memcpy(place.data(), scalars.data(), place.size());
@@ -285,16 +291,17 @@ StepReport TrainingRun::step() {
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
   if (trace_) trace_->begin_step();
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
-  bool changed = false;
+  statistics_->take(*state_);
   for_programs(batch, scale, report.lr, [&](const Unit& unit, std::int64_t first) {
     FiniteGuard guard(unit);
     const double waited = unit.program->waited();
     const bool sound =
         unit.program->step(context(first), trace_ ? trace_->enter(unit) : nullptr, &guard);
-    changed = changed || guard.changed();
     if (!sound) {
-      whole_ = !changed;
-      throw not_finite(guard, batch, scale, report.lr);
+      const Error error = not_finite(guard, batch, scale, report.lr);
+      statistics_->put_back(*state_);
+      whole_ = !guard.updated();
+      throw error;
     }
     report.spill_wait += unit.program->waited() - waited;
     const PassGraph& pass = unit.pass;

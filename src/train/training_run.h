@@ -23,6 +23,7 @@
 #include "train/fit/configuration.h"
 #include "train/fit/state_memory.h"
 #include "train/numbers/finite_guard.h"
+#include "train/numbers/statistics_copy.h"
 #include "train/prepare/recipe.h"
 #include "train/step_trace.h"
 #include "train/validation.h"
@@ -101,6 +102,7 @@ class TrainingRun {
   std::optional<memory::SpillStore> spill_;
   std::optional<plan::SpillTier> tier_;
   std::optional<StateMemory> state_;
+  std::optional<StatisticsCopy> statistics_;
   std::optional<Validation> validation_;
   Standing standing_;
   std::optional<StepTrace> trace_;

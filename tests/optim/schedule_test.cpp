@@ -84,6 +84,59 @@ TEST(Schedule, OneCycleRisesAndFalls) {
   EXPECT_TRUE(learning_rate(short_one, 1, 0) > 0);
 }
 
+// torch.optim.lr_scheduler.OneCycleLR of PyTorch 2.14, over SGD in float64.
+TEST(Schedule, OneCycleMovesTheMomentumAgainstTheRate) {
+  const auto momentum = [](const Schedule& schedule, std::int64_t step) {
+    return with_momentum(schedule, {.momentum = 0.3}, step).momentum;
+  };
+  const Schedule usual{.kind = ScheduleKind::kOneCycle, .total_steps = 10};
+  const std::vector<double> expected = {0.95,
+                                        0.8999999999999999,
+                                        0.85,
+                                        0.854951556604879,
+                                        0.8688255099070633,
+                                        0.8888739533021842,
+                                        0.9111260466978157,
+                                        0.9311744900929366,
+                                        0.945048443395121,
+                                        0.95};
+  for (std::size_t t = 0; t < expected.size(); ++t) {
+    EXPECT_NEAR(momentum(usual, static_cast<std::int64_t>(t)), expected[t], 1e-14) << t;
+  }
+  EXPECT_NEAR(momentum(usual, 50), 0.95, 1e-14);
+  const Schedule other{.kind = ScheduleKind::kOneCycle,
+                       .warmup = 2,
+                       .pct_start = 0.5,
+                       .base_momentum = 0.7,
+                       .max_momentum = 0.9,
+                       .total_steps = 9};
+  EXPECT_EQ(momentum(other, 0), 0.9);
+  EXPECT_EQ(momentum(other, 1), 0.9);
+  const std::vector<double> later = {0.9,
+                                     0.8309016994374947,
+                                     0.7190983005625052,
+                                     0.7099031132097581,
+                                     0.7777479066043685,
+                                     0.8623489801858734,
+                                     0.9};
+  for (std::size_t t = 0; t < later.size(); ++t) {
+    EXPECT_NEAR(momentum(other, static_cast<std::int64_t>(t) + 2), later[t], 1e-14) << t;
+  }
+}
+
+TEST(Schedule, OnlyOneCycleMovesTheMomentumAndOnlyWhereAsked) {
+  const OptimizerSettings sgd{.momentum = 0.3};
+  const Schedule still{.kind = ScheduleKind::kOneCycle, .cycle_momentum = false, .total_steps = 10};
+  EXPECT_EQ(with_momentum(still, sgd, 2).momentum, 0.3);
+  EXPECT_EQ(with_momentum({.kind = ScheduleKind::kCosine, .total_steps = 10}, sgd, 2).momentum,
+            0.3);
+  const Schedule cycle{.kind = ScheduleKind::kOneCycle, .total_steps = 10};
+  const OptimizerSettings adam{.kind = OptimizerKind::kAdam, .momentum = 0.3};
+  EXPECT_EQ(with_momentum(cycle, adam, 2).momentum, 0.3);
+  EXPECT_DOUBLE_EQ(with_momentum(cycle, adam, 2).betas[0], 0.85);
+  EXPECT_EQ(with_momentum(cycle, adam, 2).betas[1], 0.999);
+}
+
 TEST(Schedule, RefusesWhatHasNoRate) {
   EXPECT_THROW(learning_rate({}, 1, -1), Error);
   EXPECT_THROW(learning_rate({.kind = ScheduleKind::kStep, .step_size = 0}, 1, 5), Error);

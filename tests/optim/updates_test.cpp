@@ -1,5 +1,6 @@
 #include "optim/updates.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -122,6 +123,66 @@ TEST(Sgd, NesterovLooksAhead) {
   EXPECT_FLOAT_EQ(history[0][0], 0.81F);    // g + .9 v = 1.9
   EXPECT_FLOAT_EQ(history[1][0], 0.539F);   // 1 + .9 * 1.9 = 2.71
   EXPECT_FLOAT_EQ(history[2][0], 0.1951F);  // 1 + .9 * 2.71 = 3.439
+}
+
+// Two parameters under OneCycleLR, the gradient of step t being (0.5 + 0.25 t, -1 + 0.4 t), as
+// PyTorch 2.14 moves them in float64.
+class OneCycle : public testing::Test {
+ protected:
+  static void expect_path(OptimizerSettings settings,
+                          const std::vector<std::array<double, 2>>& path) {
+    const Schedule schedule{.kind = ScheduleKind::kOneCycle, .total_steps = 8};
+    Net net(with_momentum(schedule, settings, 0), 2);
+    Runner runner(net.graph);
+    runner.set(net.w, vector_of({1, -2}));
+    for (std::size_t t = 0; t < path.size(); ++t) {
+      const auto step = static_cast<std::int64_t>(t);
+      const auto at = static_cast<float>(t);
+      runner.set(net.gradient, vector_of({0.5F + 0.25F * at, -1 + 0.4F * at}));
+      runner.set(net.updates.scalars,
+                 vector_of(scalars_of(with_momentum(schedule, settings, step),
+                                      learning_rate(schedule, 0.1, step), step + 1)));
+      runner.run();
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_NEAR(runner.state(net.w)[i], path[t][i], 2e-6) << t;
+      }
+    }
+  }
+};
+
+TEST_F(OneCycle, MovesNesterovsMomentum) {
+  expect_path({.momentum = 0.3, .nesterov = true, .weight_decay = 0.1},
+              {{0.99532, -1.99064},
+               {0.8281434957592735, -1.7940843909274353},
+               {0.5362482892133849, -1.5955784367078025},
+               {0.2005034462012494, -1.4822279050522227},
+               {-0.10459384596618491, -1.4562590598366296},
+               {-0.3058854283147669, -1.478029232209146},
+               {-0.37486727667849523, -1.4960402331474696},
+               {-0.3748716960107839, -1.49604194102546}});
+}
+
+TEST_F(OneCycle, GivesSgdAMomentumThatHasNone) {
+  expect_path({}, {{0.998, -1.996},
+                   {0.9009640115949795, -1.8756627826302563},
+                   {0.7055965116024624, -1.7344762881556868},
+                   {0.46236474669840694, -1.6482627396345384},
+                   {0.2299640539260992, -1.6288076047061397},
+                   {0.07137427976248358, -1.6479843762340836},
+                   {0.015582264543672323, -1.6636070940491627},
+                   {0.015578598295644, -1.6636085886458893}});
+}
+
+TEST_F(OneCycle, MovesTheFirstBetaOfAdamWithItsCorrection) {
+  expect_path({.kind = OptimizerKind::kAdamW, .weight_decay = 0.1},
+              {{0.99560000008, -1.99520000004},
+               {0.9244750504341475, -1.9293444503611785},
+               {0.8333179462593839, -1.8605213478711045},
+               {0.7483444410701614, -1.817147434049441},
+               {0.6830434951072906, -1.8033594265612771},
+               {0.644834979393111, -1.8049629426143698},
+               {0.6330036183761226, -1.8073963621570242},
+               {0.6330029899847193, -1.8073965543818467}});
 }
 
 TEST(Adam, AddsEpsilonAfterBiasCorrectionAndOutsideTheRoot) {

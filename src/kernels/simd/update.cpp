@@ -37,9 +37,7 @@ HWY_ATTR void Adam(const AdamStep& s,
                    const AdamState& state,
                    std::int64_t begin,
                    std::int64_t end) {
-  const auto beta1 = static_cast<float>(s.beta1);
   const auto beta2 = static_cast<float>(s.beta2);
-  const auto rest1 = static_cast<float>(1 - s.beta1);
   const auto rest2 = static_cast<float>(1 - s.beta2);
   const float in_gradient = s.decoupled ? 0 : s.weight_decay;
   const float in_step = s.decoupled ? s.weight_decay : 0;
@@ -47,8 +45,8 @@ HWY_ATTR void Adam(const AdamStep& s,
     const auto p = hn::LoadU(d, state.p + i);
     const auto scaled = hn::Mul(hn::Set(d, s.gradient_scale), hn::LoadU(d, state.gradient + i));
     const auto g = hn::MulAdd(hn::Set(d, in_gradient), p, scaled);
-    const auto m =
-        hn::MulAdd(hn::Set(d, beta1), hn::LoadU(d, state.m + i), hn::Mul(hn::Set(d, rest1), g));
+    const auto m = hn::MulAdd(hn::Set(d, s.beta1), hn::LoadU(d, state.m + i),
+                              hn::Mul(hn::Set(d, s.new_share), g));
     const auto v = hn::MulAdd(hn::Set(d, beta2), hn::LoadU(d, state.v + i),
                               hn::Mul(hn::Set(d, rest2), hn::Mul(g, g)));
     hn::StoreU(m, d, state.m_out + i);

@@ -28,7 +28,7 @@ struct SgdState {
 void sgd_step(const SgdStep& step, const SgdState& state, std::int64_t n);
 
 // g = gradient_scale * gradient (+ weight_decay * p unless decoupled);
-// m' = beta1 m + (1 - beta1) g;  v' = beta2 v + (1 - beta2) g^2;
+// m' = beta1 m + new_share g;  v' = beta2 v + (1 - beta2) g^2;
 // p' = p - learning_rate * (m' * correction1 / (sqrt(v' * correction2) + epsilon)
 //                           + weight_decay * p if decoupled).
 struct AdamStep {
@@ -36,7 +36,8 @@ struct AdamStep {
   float correction1 = 1;  // 1 / (1 - beta1^t)
   float correction2 = 1;  // 1 / (1 - beta2^t)
   float gradient_scale = 1;
-  double beta1 = 0.9;
+  float beta1 = 0.9F;
+  float new_share = 0.1F;  // 1 - beta1
   double beta2 = 0.999;
   float epsilon = 1e-8F;
   float weight_decay = 0;

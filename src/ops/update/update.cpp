@@ -63,7 +63,7 @@ double elements(const Signature& types) {
 // ---- SGD
 
 std::vector<TensorType> infer_sgd(const SgdUpdate& a, Types in) {
-  const std::size_t states = a.momentum == 0 ? 0 : 1;
+  const std::size_t states = a.has_momentum ? 1 : 0;
   LT_CHECK(in.size() == 3 + states + (a.has_clip ? 1 : 0), "SGD's inputs");
   check_state(in, 1, 1);
   check_scalars(in);
@@ -74,33 +74,33 @@ std::vector<TensorType> infer_sgd(const SgdUpdate& a, Types in) {
 
 Cost cost_of_sgd(const SgdUpdate& a, const Signature& types) {
   return {.flops = 6.0 * elements(types),
-          .traffic = (a.momentum == 0 ? 3 : 5) * types.in[0].bytes()};
+          .traffic = (a.has_momentum ? 5 : 3) * types.in[0].bytes()};
 }
 
 std::vector<Alias> share_sgd(const SgdUpdate& a, const Signature&) {
   std::vector<Alias> all = {{.output = 0, .input = 0, .sharing = Sharing::kState}};
-  if (a.momentum != 0) all.push_back({.output = 1, .input = 3, .sharing = Sharing::kState});
+  if (a.has_momentum) all.push_back({.output = 1, .input = 3, .sharing = Sharing::kState});
   return all;
 }
 
 void run_sgd(const SgdUpdate& a, const Signature& types, const Run& run) {
-  const bool has_state = a.momentum != 0;
   kernels::sgd_step(
       {.learning_rate = static_cast<float>(scalar(types, run, UpdateScalar::kLearningRate)),
        .gradient_scale = static_cast<float>(clip_of(a.has_clip, types, run)),
        .weight_decay = static_cast<float>(a.weight_decay),
-       .momentum = static_cast<float>(a.momentum),
+       .momentum = static_cast<float>(scalar(types, run, UpdateScalar::kMomentum)),
        .nesterov = a.nesterov},
       {.p = run.input<float>(0),
        .gradient = run.input<float>(1),
-       .v = has_state ? run.input<float>(3) : nullptr,
+       .v = a.has_momentum ? run.input<float>(3) : nullptr,
        .p_out = run.output<float>(0),
-       .v_out = has_state ? run.output<float>(1) : nullptr},
+       .v_out = a.has_momentum ? run.output<float>(1) : nullptr},
       types.in[0].shape.elements());
 }
 
 void run_sgd_reference(const SgdUpdate& a, const Signature& types, const Run& run) {
   const double rate = scalar(types, run, UpdateScalar::kLearningRate);
+  const double momentum = scalar(types, run, UpdateScalar::kMomentum);
   const double clip = clip_of(a.has_clip, types, run);
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -108,10 +108,10 @@ void run_sgd_reference(const SgdUpdate& a, const Signature& types, const Run& ru
       const double p = real_input(types, run, 0, i);
       const double g = clip * real_input(types, run, 1, i) + a.weight_decay * p;
       double direction = g;
-      if (a.momentum != 0) {
-        const double v = a.momentum * real_input(types, run, 3, i) + g;
+      if (a.has_momentum) {
+        const double v = momentum * real_input(types, run, 3, i) + g;
         run.output<T>(1)[i] = static_cast<T>(v);
-        direction = a.nesterov ? g + a.momentum * v : v;
+        direction = a.nesterov ? g + momentum * v : v;
       }
       run.output<T>(0)[i] = static_cast<T>(p - rate * direction);
     }
@@ -139,7 +139,8 @@ void run_adam(const AdamUpdate& a, const Signature& types, const Run& run) {
        .correction1 = static_cast<float>(scalar(types, run, UpdateScalar::kCorrection1)),
        .correction2 = static_cast<float>(scalar(types, run, UpdateScalar::kCorrection2)),
        .gradient_scale = static_cast<float>(clip_of(a.has_clip, types, run)),
-       .beta1 = a.beta1,
+       .beta1 = static_cast<float>(scalar(types, run, UpdateScalar::kMomentum)),
+       .new_share = static_cast<float>(scalar(types, run, UpdateScalar::kNewShare)),
        .beta2 = a.beta2,
        .epsilon = static_cast<float>(a.epsilon),
        .weight_decay = static_cast<float>(a.weight_decay),
@@ -158,6 +159,8 @@ void run_adam_reference(const AdamUpdate& a, const Signature& types, const Run& 
   const double rate = scalar(types, run, UpdateScalar::kLearningRate);
   const double correction1 = scalar(types, run, UpdateScalar::kCorrection1);
   const double correction2 = scalar(types, run, UpdateScalar::kCorrection2);
+  const double beta1 = scalar(types, run, UpdateScalar::kMomentum);
+  const double new_share = scalar(types, run, UpdateScalar::kNewShare);
   const double clip = clip_of(a.has_clip, types, run);
   core::visit_float(types.in[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -165,7 +168,7 @@ void run_adam_reference(const AdamUpdate& a, const Signature& types, const Run& 
       const double p = real_input(types, run, 0, i);
       const double decay = a.weight_decay * p;
       const double g = clip * real_input(types, run, 1, i) + (a.decoupled ? 0 : decay);
-      const double m = a.beta1 * real_input(types, run, 3, i) + (1 - a.beta1) * g;
+      const double m = beta1 * real_input(types, run, 3, i) + new_share * g;
       const double v = a.beta2 * real_input(types, run, 4, i) + (1 - a.beta2) * g * g;
       const double ratio = m * correction1 / (std::sqrt(v * correction2) + a.epsilon);
       run.output<T>(0)[i] = static_cast<T>(p - rate * (ratio + (a.decoupled ? decay : 0)));
@@ -319,12 +322,13 @@ void sgd_update(GraphBuilder& b,
                 SgdUpdate attributes) {
   attributes.has_clip = clip.valid();
   std::vector<ValueId> inputs = {parameter, gradient, scalars};
-  if (attributes.momentum != 0) inputs.push_back(velocity);
+  attributes.has_momentum = velocity.valid();
+  if (velocity.valid()) inputs.push_back(velocity);
   if (clip.valid()) inputs.push_back(clip);
   const std::vector<ValueId> next =
       b.add(sgd_update_op(), Attrs::of(attributes), std::move(inputs));
   b.replace_state(parameter, next[0]);
-  if (attributes.momentum != 0) b.replace_state(velocity, next[1]);
+  if (velocity.valid()) b.replace_state(velocity, next[1]);
 }
 
 void adam_update(GraphBuilder& b,

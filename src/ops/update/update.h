@@ -12,14 +12,16 @@ enum class UpdateScalar : std::uint8_t {
   kLearningRate,
   kCorrection1,  // 1 / (1 - beta1^t), t counted from 1
   kCorrection2,  // 1 / (1 - beta2^t)
+  kMomentum,     // of SGD; beta1 of Adam
+  kNewShare,     // 1 - beta1, rounded once
 };
-inline constexpr std::int64_t kUpdateScalars = 3;
+inline constexpr std::int64_t kUpdateScalars = 5;
 
 // g = clip * gradient + weight_decay * p;  v' = momentum * v + g;
 // p' = p - rate * (nesterov ? g + momentum * v' : v').
-// Inputs: p, gradient, scalars, v where momentum is not 0, clip (if any). Outputs: p', v'.
+// Inputs: p, gradient, scalars, v where there is momentum, clip (if any). Outputs: p', v'.
 struct SgdUpdate {
-  double momentum = 0;
+  bool has_momentum = false;
   bool nesterov = false;
   double weight_decay = 0;
   bool has_clip = false;
@@ -32,7 +34,6 @@ struct SgdUpdate {
 // p' = p - rate * (m' correction1 / (sqrt(v' correction2) + epsilon) + weight_decay * p if
 // decoupled). Inputs: p, gradient, scalars, m, v, clip (if any). Outputs: p', m', v'.
 struct AdamUpdate {
-  double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
@@ -57,7 +58,8 @@ struct MovingAverage {
 };
 
 // Each of these appends one update node and marks its outputs as the new versions of the state
-// values it was given. `scalars` has kUpdateScalars elements; `clip` may be invalid.
+// values it was given. `scalars` has kUpdateScalars elements; `clip` may be invalid, and `velocity`
+// where there is no momentum.
 void sgd_update(graph::GraphBuilder& b,
                 graph::ValueId parameter,
                 graph::ValueId gradient,

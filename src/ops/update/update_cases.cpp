@@ -31,9 +31,10 @@ std::vector<OpCase> sgd_cases(const core::Shape& shape) {
   return {
       case_of("sgd" + shape.str(), {x, x, scalars}, sgd_update_op(), sgd({.weight_decay = 0.1})),
       case_of("sgd_momentum" + shape.str(), {x, x, scalars, x}, sgd_update_op(),
-              sgd({.momentum = 0.9})),
-      case_of("sgd_nesterov_clip" + shape.str(), {x, x, scalars, x, clip}, sgd_update_op(),
-              sgd({.momentum = 0.9, .nesterov = true, .weight_decay = 0.01, .has_clip = true})),
+              sgd({.has_momentum = true})),
+      case_of(
+          "sgd_nesterov_clip" + shape.str(), {x, x, scalars, x, clip}, sgd_update_op(),
+          sgd({.has_momentum = true, .nesterov = true, .weight_decay = 0.01, .has_clip = true})),
   };
 }
 

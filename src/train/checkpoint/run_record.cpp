@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <variant>
 
 #include "core/file.h"
 #include "core/output/crc32c.h"
@@ -16,6 +18,44 @@ using core::text;
 
 void add_text(core::Crc32c& digest, std::string_view text) {
   digest.add(std::as_bytes(std::span(text)));
+}
+
+void add_attributes(core::Crc32c& digest, const onnx::FileGraph& graph);
+
+// An attribute's value in words; a graph is taken apart.
+struct AddValue {
+  core::Crc32c& digest;
+
+  void operator()(const onnx::OtherAttribute&) const {}
+  void operator()(const onnx::AttributeReference& reference) const {
+    add_text(digest, reference.name);
+  }
+  void operator()(std::int64_t value) const { add_text(digest, text("{}", value)); }
+  void operator()(float value) const { add_text(digest, text("{}", value)); }
+  void operator()(const std::string& value) const { add_text(digest, value); }
+  template <class T>
+  void operator()(const std::vector<T>& values) const {
+    add_text(digest, text("{}", fmt::join(values, ",")));
+  }
+  void operator()(const onnx::TensorRef& tensor) const {
+    add_text(digest, tensor.type.str());
+    // A larger one is a constant of the graph.
+    if (tensor.type.bytes() <= onnx::kSmallTensor) digest.add(*onnx::load(tensor));
+  }
+  void operator()(const std::shared_ptr<const onnx::FileGraph>& graph) const {
+    add_attributes(digest, *graph);
+  }
+};
+
+// Of every node, as the file has them, but for what training decides itself.
+void add_attributes(core::Crc32c& digest, const onnx::FileGraph& graph) {
+  for (const onnx::FileNode& node : graph.nodes) {
+    for (const onnx::Attribute& attribute : node.attributes) {
+      if (attribute.name == "training_mode") continue;
+      add_text(digest, text("\n{} {} ", node.label(), attribute.name));
+      std::visit(AddValue{digest}, attribute.value);
+    }
+  }
 }
 
 void add_content(core::Crc32c& digest, const graph::Value& value) {
@@ -106,6 +146,9 @@ void describe_schedule(const Schedule& schedule, std::vector<RunField>& run) {
   note("pct_start", "--pct-start", text("{}", schedule.pct_start));
   note("div_factor", "--div-factor", text("{}", schedule.div_factor));
   note("final_div_factor", "--final-div-factor", text("{}", schedule.final_div_factor));
+  note("cycle_momentum", "--cycle-momentum", yes(schedule.cycle_momentum));
+  note("base_momentum", "--base-momentum", text("{}", schedule.base_momentum));
+  note("max_momentum", "--max-momentum", text("{}", schedule.max_momentum));
   const bool bends =
       schedule.kind != ScheduleKind::kConstant && schedule.kind != ScheduleKind::kStep;
   // With these the steps already taken would have had other rates.
@@ -145,12 +188,16 @@ std::vector<RunField> describe_run(const Recipe& recipe,
   return run;
 }
 
-// Ops, names, shapes and how they hang together, as the file has them; and the tensors that
-// training leaves as they are.
+// Ops with their attributes and versions, names, shapes and how they hang together, as the file has
+// them; and the tensors that training leaves as they are.
 std::vector<RunField> describe_model(const Recipe& recipe, std::span<const std::string> saved) {
   const onnx::Model model = build_model(recipe, recipe.batch);
   core::Crc32c network;
   add_text(network, graph::dump(model.graph));
+  for (const auto& [domain, version] : recipe.file.opsets) {
+    add_text(network, text("\n{} {}", domain, version));
+  }
+  add_attributes(network, recipe.file.graph);
   core::Crc32c fixed;
   for (std::size_t i = 0; i < model.graph.value_count(); ++i) {
     const graph::Value& value = model.graph.value(graph::ValueId(i));

@@ -219,8 +219,8 @@ void StateLayout::load(std::byte* arena,
 std::vector<StateLayout::State> StateLayout::states() const {
   std::vector<State> result;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (graph::is_state(entries_[i].role))
-      result.push_back({entries_[i].name, entries_[i].type, i});
+    const Entry& entry = entries_[i];
+    if (graph::is_state(entry.role)) result.push_back({entry.name, entry.type, entry.role, i});
   }
   return result;
 }

@@ -61,6 +61,7 @@ class StateLayout {
   struct State {
     std::string name;
     core::TensorType type;
+    graph::Role role = graph::Role::kParameter;
     std::size_t entry = 0;
   };
   // Of every state value.

@@ -27,9 +27,7 @@ bool FiniteGuard::after(graph::NodeId id, std::span<std::byte* const> out) {
       if (!std::isfinite(norm)) grad_norm_ = norm;
     } else if (const graph::ValueId before = pass_->graph.value(value).previous_version;
                before.valid()) {
-      const graph::Role role = pass_->graph.value(before).role;
-      updated_ = updated_ || role == graph::Role::kParameter;
-      changed_ = changed_ || role != graph::Role::kOptimizer;
+      updated_ = updated_ || pass_->graph.value(before).role == graph::Role::kParameter;
     }
   }
   return !loss_ && !grad_norm_;

@@ -18,10 +18,8 @@ class FiniteGuard final : public run::Watch {
 
   bool after(graph::NodeId node, std::span<std::byte* const> out) override;
 
-  // Whether a parameter had got its new value before the program ended or was stopped; and
-  // whether that or a running statistic had.
+  // Whether a parameter had got its new value before the program ended or was stopped.
   [[nodiscard]] bool updated() const { return updated_; }
-  [[nodiscard]] bool changed() const { return changed_; }
   // What stopped the program, where it was stopped.
   [[nodiscard]] const std::optional<double>& loss() const { return loss_; }
   [[nodiscard]] const std::optional<double>& grad_norm() const { return grad_norm_; }
@@ -29,7 +27,6 @@ class FiniteGuard final : public run::Watch {
  private:
   const PassGraph* pass_;
   bool updated_ = false;
-  bool changed_ = false;
   std::optional<double> loss_;
   std::optional<double> grad_norm_;
 };

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
+#include "e2e/hand_made.h"
 #include "e2e/scene.h"
 
 namespace lowtide::e2e {
@@ -37,6 +38,14 @@ const std::vector<Kind> kKinds = {
      {.samples = 22},
      {"--optimizer", "adamw", "--lr", "0.01", "--micro-batch", "3", "--schedule", "cosine", "--ema",
       "0.9"}},
+    {"OneCycle",
+     {"mlp", "--size", "4", "--channels", "1", "--width", "8", "--classes", "3"},
+     {.samples = 22},
+     {"--lr", "0.1", "--nesterov", "--schedule", "one-cycle"}},
+    {"OneCycleOfAdam",
+     {"mlp", "--size", "4", "--channels", "1", "--width", "8", "--classes", "3"},
+     {.samples = 22},
+     {"--optimizer", "adam", "--lr", "0.01", "--schedule", "one-cycle"}},
     {"RunningStatistics",
      {"resnet", "--depth", "18", "--size", "32", "--classes", "3"},
      {.samples = 22, .channels = 3, .size = 32},
@@ -192,6 +201,43 @@ TEST_F(Checkpoints, OfANetworkThatChangedAreRefused) {
   support::write_file(model, bytes.replace(at + 2, 4, "Tanh"));
   expect_refused(scene, Words{"train"} + run + Words{"--steps", "6", "--resume", ck},
                  {ck, "the network"});
+}
+
+// Attributes that change numbers and no shape.
+TEST_F(Checkpoints, OfANetworkWithOtherAttributesAreRefused) {
+  using Attributes = std::vector<onnx::WireWriter>;
+  const auto write = [&](float alpha, float epsilon, const std::string& padding, int keep) {
+    return write_model(
+        scene, {.nodes = {toy::node("Mul", {"x", "w"}, {"product"}, {}, "scale"),
+                          toy::node("LeakyRelu", {"product"}, {"bent"},
+                                    Attributes{float_attribute("alpha", alpha)}, "bend"),
+                          toy::node("BatchNormalization", {"bent", "s", "b", "m", "v"}, {"normal"},
+                                    Attributes{float_attribute("epsilon", epsilon),
+                                               toy::int_attribute("training_mode", keep)},
+                                    "norm"),
+                          toy::node("Pad", {"normal", "pads"}, {"y"},
+                                    Attributes{text_attribute("mode", padding)}, "pad")},
+                .initializers = {weight("w", {2}, {1, 0.5F}), weight("s", {2}, {1, 1}),
+                                 weight("b", {2}, {0, 0}), weight("m", {2}, {0, 0}),
+                                 weight("v", {2}, {1, 1}), toy::integers("pads", {0, 1, 0, 1})},
+                .inputs = {toy::value_info("x", {"batch", "2"})},
+                .outputs = {toy::value_info("y", {"batch", "4"})}});
+  };
+  const std::string net = write(0.1F, 1e-5F, "reflect", 0);
+  const std::string samples = write_data(scene, "x", core::Shape{8, 2}, std::vector<float>(16, 1),
+                                         core::Shape{8, 4}, std::vector<float>(32, 0.25F));
+  const Words these = {net, "--data", samples, "--batch", "4", "--lr", "0.01"};
+  train(scene, these + Words{"--steps", "1", "--checkpoint", ck});
+  const Words rest = Words{"train"} + these + Words{"--steps", "2", "--resume", ck};
+  write(0.2F, 1e-5F, "reflect", 0);
+  expect_refused(scene, rest, {ck, "the network (a digest) was"});
+  write(0.1F, 1e-3F, "reflect", 0);
+  expect_refused(scene, rest, {ck, "the network (a digest) was"});
+  write(0.1F, 1e-5F, "edge", 0);
+  expect_refused(scene, rest, {ck, "the network (a digest) was"});
+  // What training decides itself.
+  write(0.1F, 1e-5F, "reflect", 1);
+  EXPECT_EQ(lowtide(rest).exit_code, 0);
 }
 
 TEST_F(Checkpoints, OfAFrozenPartThatChangedAreRefused) {

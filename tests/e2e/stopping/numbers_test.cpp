@@ -30,6 +30,26 @@ class Numbers : public testing::Test {
             "--lr", "0.01",   "--train", "w",       "--steps", std::to_string(steps)};
   }
 
+  // y = OP(w x) + BatchNormalization(w x), without the number of steps.
+  [[nodiscard]] Words normalized(const std::string& op, float bad) const {
+    Words words = run(op, bad);
+    words[0] = write_model(
+        scene,
+        {.nodes = {toy::node("Mul", {"x", "w"}, {"product"}, {}, "scale"),
+                   toy::node(op, {"product"}, {"bent"}, {}, "bend"),
+                   toy::node("BatchNormalization", {"product", "s", "b", "mean", "variance"},
+                             {"normal"}, {}, "norm"),
+                   toy::node("Add", {"bent", "normal"}, {"y"}, {}, "sum")},
+         .initializers = {weight("w", {2}, {1, 0.5F}), weight("s", {2}, {1, 1}),
+                          weight("b", {2}, {0, 0}), weight("mean", {2}, {3, 3}),
+                          weight("variance", {2}, {1, 1})},
+         .inputs = {toy::value_info("x", {"batch", "2"})},
+         .outputs = {toy::value_info("y", {"batch", "2"})}},
+        op + "-normalized.onnx");
+    words.resize(words.size() - 2);
+    return words;
+  }
+
   // A bad third step, with all that is saved; `parts` are what the message has.
   void expect_failure(const Words& run, const Words& parts) const {
     std::filesystem::remove(ck);
@@ -89,6 +109,35 @@ TEST_F(Numbers, LeaveTheStateWholeWhereTheyAreChecked) {
     EXPECT_TRUE(tensors(ck) == tensors(scene / "short.safetensors"));
     std::filesystem::remove(ck);
     std::filesystem::remove(scene / "short.safetensors");
+  }
+}
+
+// They move before the loss is known, and once for each micro-batch.
+TEST_F(Numbers, LeaveRunningStatisticsWhereTheyWere) {
+  const Words check = {"--detect-anomaly"};
+  const Words parts = {"--micro-batch", "1"};
+  struct Case {
+    std::string op;
+    float bad;
+    Words way;
+  };
+  for (const auto& [op, bad, way] :
+       {Case{"Exp", 1000, {}}, Case{"Exp", 1000, parts}, Case{"Exp", 1000, check},
+        Case{"Exp", 1000, parts + check}, Case{"Sqrt", 0, check}, Case{"Sqrt", 0, parts + check},
+        Case{"Sqrt", 0, {"--clip-norm", "1", "--momentum", "0.9"}}}) {
+    const Words run = normalized(op, bad);
+    const Outcome outcome =
+        lowtide(Words{"train"} + run + way +
+                Words{"--steps", "4", "--checkpoint", ck, "--checkpoint-every", "100"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find(ck + " holds step 2"), std::string::npos) << outcome.err;
+    const std::string two = scene / "short.safetensors";
+    train(scene, run + way + Words{"--steps", "2", "--checkpoint", two});
+    EXPECT_TRUE(tensors(ck) == tensors(two));
+    const std::string one = scene / "shorter.safetensors";
+    train(scene, run + way + Words{"--steps", "1", "--checkpoint", one});
+    EXPECT_FALSE(tensors(one) == tensors(two));
+    for (const std::string& path : {ck, one, two}) std::filesystem::remove(path);
   }
 }
 
