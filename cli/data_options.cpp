@@ -11,7 +11,8 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
       group
           ->add_option(
               "--data", data.source,
-              "An .npz with the model's inputs and the labels, a folder of IDX files, a "
+              "An .npz or a folder of .npy with the model's inputs and the labels, a folder of IDX "
+              "files, a "
               "folder of class folders of JPEG and PNG images, a .csv, or a .bin of tokens")
           ->type_name("SRC");
   CLI::Option* const validation =

@@ -34,9 +34,9 @@ struct ImageSettings {
 enum class TokenType { kUint16, kUint32 };
 
 struct DataSettings {
-  // An .npz, a folder of IDX files, a folder of class folders of images, a .csv, or a .bin of
-  // tokens whose labels are the tokens that follow. Planning works without: then the model's inputs
-  // tell.
+  // An .npz, a folder of .npy files, a folder of IDX files, a folder of class folders of images, a
+  // .csv, or a .bin of tokens whose labels are the tokens that follow. Planning works without: then
+  // the model's inputs tell.
   std::filesystem::path source;
   // What to validate with: another source (of an IDX folder: its test part), or a share in (0, 1)
   // of `source`, which is then not trained on. Not both. `eval` takes it in place of `source`.

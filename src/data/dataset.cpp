@@ -88,6 +88,22 @@ std::unique_ptr<Dataset> assemble(const std::string& name, std::vector<NamedArra
   return std::make_unique<ArrayDataset>(name, samples, std::move(fields), std::move(arrays));
 }
 
+// Which of the arrays that are there the options ask for, in their order.
+std::vector<std::size_t> wanted(const std::string& source,
+                                const std::vector<std::string>& present,
+                                const OpenOptions& options) {
+  std::vector<std::size_t> result;
+  for (const std::string& name : options.fields.empty() ? present : options.fields) {
+    const auto found = std::ranges::find(present, name);
+    if (found == present.end()) {
+      throw core::fail(ErrorCode::kInvalidArgument, "{}: no array '{}'; it holds {}", source, name,
+                       listed(present));
+    }
+    result.push_back(static_cast<std::size_t>(found - present.begin()));
+  }
+  return result;
+}
+
 std::unique_ptr<Dataset> open_npz(const fs::path& source, const OpenOptions& options) {
   const ZipArchive archive(source);
   std::vector<std::string> present;
@@ -103,16 +119,29 @@ std::unique_ptr<Dataset> open_npz(const fs::path& source, const OpenOptions& opt
     members.push_back(&member);
   }
   std::vector<NamedArray> arrays;
-  for (const std::string& name : options.fields.empty() ? present : options.fields) {
-    const auto found = std::ranges::find(present, name);
-    if (found == present.end()) {
-      throw core::fail(ErrorCode::kInvalidArgument, "{}: no array '{}'; it holds {}",
-                       archive.name(), name, listed(present));
-    }
-    const ZipMember& member = *members[static_cast<std::size_t>(found - present.begin())];
-    arrays.push_back({name, open_npy(archive.open(member, options.temp_directory))});
+  for (const std::size_t i : wanted(archive.name(), present, options)) {
+    arrays.push_back({present[i], open_npy(archive.open(*members[i], options.temp_directory))});
   }
   return assemble(archive.name(), std::move(arrays));
+}
+
+std::vector<std::string> npy_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".npy") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::unique_ptr<Dataset> open_npy_folder(const fs::path& folder,
+                                         const std::vector<std::string>& present,
+                                         const OpenOptions& options) {
+  std::vector<NamedArray> arrays;
+  for (const std::size_t i : wanted(folder.string(), present, options)) {
+    arrays.push_back({present[i], open_npy(ByteSource::open(folder / (present[i] + ".npy")))});
+  }
+  return assemble(folder.string(), std::move(arrays));
 }
 
 // The file of an IDX folder with this stem, plain before gzipped.
@@ -182,7 +211,13 @@ std::shared_ptr<const Dataset> open(const fs::path& source, const OpenOptions& o
   if (folder && is_image_folder(source)) return ImageFolder::open(source, options);
   std::shared_ptr<const Dataset> dataset;
   if (folder) {
-    dataset = open_idx_folder(source, options);
+    const std::vector<std::string> arrays = npy_names(source);
+    dataset = arrays.empty() ? open_idx_folder(source, options)
+                             : open_npy_folder(source, arrays, options);
+  } else if (source.extension() == ".npy") {
+    throw core::fail(ErrorCode::kInvalidArgument,
+                     "{}: one array is no data set; give the folder that holds it and the labels",
+                     source.string());
   } else if (source.extension() == ".csv") {
     dataset = open_csv(source, options);
   } else if (source.extension() == ".bin") {

@@ -107,7 +107,7 @@ struct TokenOptions {
 struct OpenOptions {
   Split split = Split::kTrain;           // which files of an IDX folder; an .npz has no splits
   std::string label = "label";           // what an IDX folder's labels are called
-  std::vector<std::string> fields;       // the arrays of an .npz to open; empty: all
+  std::vector<std::string> fields;       // the arrays of an .npz or .npy's to open; empty: all
   std::filesystem::path temp_directory;  // for unpacking; empty: /var/tmp, then /tmp
   std::uint64_t seed = 0;                // of random choices in epochs
   // Names that labels stand for, in order, where they are settled already: any other is refused.
@@ -116,7 +116,8 @@ struct OpenOptions {
   TokenOptions tokens = {};
 };
 
-// Opens an .npz (its arrays by name) or a folder of IDX files of the MNIST family, gzipped or not:
+// Opens an .npz (its arrays by name), a folder of .npy files (each named after its array) or one of
+// IDX files of the MNIST family, gzipped or not:
 // images as "image", {1, H, W} and uint8, and labels. Compressed contents are unpacked once into a
 // temporary file. Or a folder of class folders of images (source/image_folder.h), a .csv
 // (source/csv.h), or a .bin of tokens (source/token_file.h). Augmentation, where it is asked for,

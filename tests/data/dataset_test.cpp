@@ -8,10 +8,13 @@
 
 #include <gtest/gtest.h>
 
+#include "data/format/npy.h"
 #include "data/scratch.h"
 
 namespace lowtide::data {
 namespace {
+
+using core::DType;
 
 template <class T>
 std::vector<T> values(const Dataset& dataset,
@@ -78,6 +81,40 @@ TEST(Npz, ArraysMustAgreeInTheirSamples) {
 
 TEST(Npz, MissingFilesAreNamed) {
   expect_error(ErrorCode::kIo, {"absent.npz"}, [] { open(kFiles / "absent.npz"); });
+}
+
+FileBytes npy_file(DType dtype, const core::Shape& shape, const FileBytes& elements) {
+  const std::vector<std::byte> header = npy_header(dtype, shape);
+  FileBytes bytes;
+  for (const std::byte byte : header) bytes.push_back(std::to_integer<std::uint8_t>(byte));
+  bytes.insert(bytes.end(), elements.begin(), elements.end());
+  return bytes;
+}
+
+TEST(NpyFolder, HoldsAnArrayInEachFile) {
+  const ScratchFolder folder;
+  folder.write("x.npy", npy_file(DType::kUint8, core::Shape{3, 2}, {1, 2, 3, 4, 5, 6}));
+  folder.write("label.npy", npy_file(DType::kUint8, core::Shape{3}, {7, 8, 9}));
+  folder.write("readme.txt", {});
+  const auto dataset = open(folder.path());
+  EXPECT_EQ(dataset->samples(), 3);
+  EXPECT_EQ(dataset->fields().size(), 2U);
+  EXPECT_EQ(values<std::uint8_t>(*dataset, "x", {2, 0}), (std::vector<std::uint8_t>{5, 6, 1, 2}));
+  EXPECT_EQ(values<std::uint8_t>(*dataset, "label", {1}), (std::vector<std::uint8_t>{8}));
+  EXPECT_EQ(open(folder.path(), {.fields = {"x"}})->fields().size(), 1U);
+  expect_error(ErrorCode::kInvalidArgument, {"no array 'y'", "holds label, x"},
+               [&] { open(folder.path(), {.fields = {"y"}}); });
+  expect_error(ErrorCode::kInvalidArgument, {"x.npy", "the folder that holds it"},
+               [&] { open(folder.path() / "x.npy"); });
+}
+
+TEST(NpyFolder, ArraysMustAgreeInTheirSamplesAndBeWhole) {
+  const ScratchFolder folder;
+  folder.write("x.npy", npy_file(DType::kUint8, core::Shape{3, 2}, {1, 2, 3, 4, 5, 6}));
+  folder.write("label.npy", npy_file(DType::kUint8, core::Shape{2}, {7, 8}));
+  expect_error(ErrorCode::kInvalidFile, {"'label' 2", "'x' 3"}, [&] { open(folder.path()); });
+  folder.write("label.npy", npy_file(DType::kUint8, core::Shape{3}, {7, 8}));
+  expect_error(ErrorCode::kInvalidFile, {"label.npy"}, [&] { open(folder.path()); });
 }
 
 FileBytes idx_images(std::uint8_t count) {
