@@ -107,6 +107,11 @@ void Progress::end_epoch(const StepReport& step) {
     text += fmt::format("  accuracy {:.4f}",
                         static_cast<double>(correct_) / static_cast<double>(counted_));
   }
+  if (step.of_tokens) {
+    text +=
+        fmt::format("  perplexity {:.2f}",
+                    std::exp(loss_sum_ / static_cast<double>(std::max<std::int64_t>(steps_, 1))));
+  }
   text += fmt::format("  lr {:.4g}  {}", step.lr,
                       duration_text(std::chrono::duration<double>(now - epoch_start_).count()));
   say(json_, text);

@@ -1,6 +1,7 @@
 #include "cli/report/step_log.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -26,6 +27,15 @@ std::uintmax_t end_of(const std::string& path, std::int64_t steps) {
 
 }  // namespace
 
+std::map<std::string, double> step_metrics(const StepReport& step) {
+  std::map<std::string, double> metrics;
+  if (step.correct >= 0 && step.counted > 0) {
+    metrics["accuracy"] = static_cast<double>(step.correct) / static_cast<double>(step.counted);
+  }
+  if (step.of_tokens) metrics["perplexity"] = std::exp(step.loss);
+  return metrics;
+}
+
 StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
     : path_(path.string()) {
   if (path_.empty()) return;
@@ -46,6 +56,7 @@ void StepLog::write(const StepReport& step, const EvalReport* validation) {
                          {"grad_norm", step.grad_norm},
                          {"samples_per_second", step.samples_per_second()},
                          {"rss_bytes", step.resident.count()}};
+  for (const auto& [name, value] : step_metrics(step)) line[name] = value;
   if (validation != nullptr) {
     line["val_loss"] = validation->loss;
     for (const auto& [name, value] : validation->metrics) line["val_" + name] = value;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,9 @@
 #include "lowtide/trainer.h"
 
 namespace lowtide::cli {
+
+// What a step tells of its batch beside the loss, under the names of EvalReport's metrics.
+std::map<std::string, double> step_metrics(const StepReport& step);
 
 class StepLog {
  public:

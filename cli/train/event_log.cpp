@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "cli/report/step_log.h"
+
 namespace lowtide::cli {
 
 EventLog::EventLog(const std::filesystem::path& folder, std::int64_t steps_done) {
@@ -16,10 +18,7 @@ void EventLog::write(const StepReport& step, const EvalReport* validation) {
       {"train/grad_norm", step.grad_norm},
       {"train/samples_per_second", step.samples_per_second()},
       {"train/resident_bytes", static_cast<double>(step.resident.count())}};
-  if (step.correct >= 0 && step.counted > 0) {
-    scalars.push_back(
-        {"train/accuracy", static_cast<double>(step.correct) / static_cast<double>(step.counted)});
-  }
+  for (const auto& [name, value] : step_metrics(step)) scalars.push_back({"train/" + name, value});
   if (validation != nullptr) {
     scalars.push_back({"validation/loss", validation->loss});
     for (const auto& [name, value] : validation->metrics) {

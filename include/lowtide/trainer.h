@@ -26,6 +26,7 @@ struct StepReport {
   std::int64_t samples = 0;
   std::int64_t correct = -1;  // right labels among `counted`; -1 without class labels
   std::int64_t counted = 0;
+  bool of_tokens = false;  // whether exp(loss) is a perplexity, as in EvalReport
   Bytes resident;
   bool epoch_ends = false;
 

@@ -43,8 +43,7 @@ EvalReport EvaluationTotals::report(const PassGraph& pass, const Loss& loss) con
   }
   if (weight_ <= 0) return report;
   if (pass.absolute_error.valid()) metrics["mae"] = absolute_error_ / weight_;
-  const bool plain = loss.label_smoothing == 0 && loss.class_weights.empty();
-  if (loss.next_tokens && plain) metrics["perplexity"] = std::exp(loss_ / weight_);
+  if (loss.has_perplexity()) metrics["perplexity"] = std::exp(loss_ / weight_);
   return report;
 }
 

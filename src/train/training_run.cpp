@@ -288,6 +288,7 @@ StepReport TrainingRun::step() {
   report.epoch = batch.epoch;
   report.samples = batch.samples;
   report.lr = learning_rate(settings_.schedule, settings_.optimizer.lr, steps_done_);
+  report.of_tokens = recipe_.loss.has_perplexity();
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
   if (trace_) trace_->begin_step();
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);

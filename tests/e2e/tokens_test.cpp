@@ -1,8 +1,10 @@
 // Networks over tokens, and what exporters make of shared and narrow weights.
 #include <cmath>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "core/text.h"
 #include "e2e/hand_made.h"
 #include "e2e/scene.h"
 
@@ -175,6 +177,38 @@ TEST(Tokens, NarrowWeightsComeBackNarrow) {
   EXPECT_EQ(values[0], nearest(1 + 0.1 * 2 / 3));
   EXPECT_EQ(values[1], nearest(1 - 0.1 / 3));
   EXPECT_EQ(values[8], nearest(1 + 0.1 * 2 / 3));
+}
+
+// The log, the line of the epoch and that of the validation speak of perplexity, as `eval` does.
+TEST(Tokens, TellThePerplexityWhileTraining) {
+  const Scene scene;
+  const std::string data = write_tokens(scene, {4, 3}, {0, 1, 2, 1, 1, 0, 2, 2, 1, 0, 0, 1},
+                                        {0, 2, 2, 1, 0, 0, 2, 1, 1, 0, 1, 2});
+  const std::string log = scene / "log.jsonl";
+  const Words run = {
+      "train", write_square(scene), "--data", data,    "--val", data, "--batch", "4", "--lr",
+      "0.1",   "--steps",           "2",      "--log", log};
+  const Outcome outcome = lowtide(run);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream lines(support::read_file(log));
+  Json last;
+  for (std::string line; std::getline(lines, line);) {
+    last = Json::parse(line);
+    EXPECT_DOUBLE_EQ(last["perplexity"].get<double>(), std::exp(last["loss"].get<double>()));
+    EXPECT_DOUBLE_EQ(last["val_perplexity"].get<double>(),
+                     std::exp(last["val_loss"].get<double>()));
+    EXPECT_GE(last["accuracy"].get<double>(), 0);
+  }
+  const std::string epoch = core::text("epoch 2  loss {:.4f}  accuracy {:.4f}  perplexity {:.2f}",
+                                       last["loss"].get<double>(), last["accuracy"].get<double>(),
+                                       last["perplexity"].get<double>());
+  EXPECT_NE(outcome.out.find(epoch), std::string::npos) << epoch << "\n" << outcome.out;
+  const std::string validation =
+      core::text("perplexity {:.4f}", last["val_perplexity"].get<double>());
+  EXPECT_NE(outcome.out.find(validation), std::string::npos) << outcome.out;
+  // With smoothing the loss is something else.
+  const Outcome smooth = lowtide(run + Words{"--label-smoothing", "0.1"});
+  EXPECT_EQ(smooth.out.find("perplexity"), std::string::npos) << smooth.out;
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ struct Loss {
   std::vector<float> class_weights;
   kernels::PairLoss pair;    // all but cross-entropy
   bool next_tokens = false;  // cross-entropy: classes are the tokens that the model also reads
+
+  // Whether exp(loss) is one.
+  [[nodiscard]] bool has_perplexity() const {
+    return next_tokens && label_smoothing == 0 && class_weights.empty();
+  }
 };
 
 // Which array of the data feeds which input of the model, or the loss.
