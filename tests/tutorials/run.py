@@ -7,11 +7,15 @@ usage: run.py LOWTIDE TUTORIAL.md DOCS
 import pathlib
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import zlib
+
+
+EXPORTED = pathlib.Path(__file__).resolve().parent.parent / "e2e" / "exported"
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
@@ -28,10 +32,16 @@ def png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def provide(folder: pathlib.Path, docs: pathlib.Path) -> None:
-    """What tutorials say that a reader has: photos of three classes, and some text."""
+def provide(folder: pathlib.Path, docs: pathlib.Path, exported: bool) -> None:
+    """What tutorials say that a reader has: photos of three or four classes, a network that PyTorch
+    exported, and some text."""
     random.seed(1)
-    for name, colour in {"cat": (200, 60, 60), "dog": (60, 200, 60), "hedgehog": (60, 60, 200)}.items():
+    colours = {"cat": (200, 60, 60), "dog": (60, 200, 60), "hedgehog": (60, 60, 200)}
+    if exported:
+        colours["otter"] = (160, 160, 40)
+        shutil.copy(EXPORTED / "convolutions_plain.onnx", folder / "model.onnx")
+        shutil.copy(EXPORTED / "convolutions_plain.onnx.data", folder)
+    for name, colour in colours.items():
         (folder / "photos" / name).mkdir(parents=True)
         for i in range(8):
             picture = png(60 + 5 * i, 90 - 4 * i, colour)
@@ -47,7 +57,7 @@ def main() -> int:
         sys.exit(f"{tutorial}: no block of commands")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        provide(folder, docs)
+        provide(folder, docs, exported="model.onnx" in "".join(blocks))
         script = f'set -euo pipefail\nPATH="{lowtide.parent}:$PATH"\nset -x\n' + "\n".join(blocks)
         return subprocess.run(["bash", "-c", script], cwd=folder).returncode
 
