@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   lowtide::cli::add_train(app, action);
   lowtide::cli::add_eval(app, action);
   lowtide::cli::add_run(app, action);
+  lowtide::cli::add_generate(app, action);
   lowtide::cli::add_doctor(app, action);
   lowtide::cli::add_config(app);
   lowtide::cli::add_completion(app, action);

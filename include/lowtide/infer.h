@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,24 @@ struct RunSettings {
   MachineSettings machine;
 };
 
+// What a network that predicts tokens writes after a prompt. It has one input, integers of {batch,
+// tokens}, and its first output is the logits {batch, tokens, kinds} of the token behind each; what
+// it says of a token depends on that and earlier ones (GPT-2, say). It looks at as many of the last
+// tokens as it reads at once.
+struct GenerateSettings {
+  ModelSettings model;
+  std::vector<std::int64_t> prompt;  // at least one token
+  std::int64_t tokens = 200;         // to write
+  // Token k is chosen with a probability in proportion to exp(logit[k] / temperature), among the
+  // top_k of largest logits, or all where that is 0. Temperature 0: always the largest, of equal
+  // ones the first.
+  double temperature = 1;
+  std::int64_t top_k = 0;
+  std::uint64_t seed = 0;  // of the choices: the n-th depends on it, n and the logits
+  MemorySettings memory;
+  MachineSettings machine;
+};
+
 struct OutputSummary {
   std::string name;
   std::string type;  // "float32[8, 10]"
@@ -45,5 +64,11 @@ struct OutputSummary {
 
 // One inference. Input shapes come from the files. Writes all outputs to `output`.
 std::vector<OutputSummary> run_model(const RunSettings& settings);
+
+// Gives each token to `take` as soon as it is chosen. Memory stays inside the budget. Throws
+// Error: kUnsupported for other networks, kInvalidArgument for tokens that the network does not
+// know, kNumeric for logits that are no numbers.
+void generate_tokens(const GenerateSettings& settings,
+                     const std::function<void(std::int64_t)>& take);
 
 }  // namespace lowtide

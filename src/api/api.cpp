@@ -8,6 +8,7 @@
 #include "data/format/npy.h"
 #include "memory/resident.h"
 #include "onnx/write.h"
+#include "serve/generation.h"
 #include "serve/inference.h"
 #include "train/evaluation.h"
 #include "train/inspection.h"
@@ -60,6 +61,11 @@ Bytes peak_resident() { return memory::peak_resident_bytes(); }
 EvalReport evaluate_model(const EvalSettings& settings) { return train::evaluate(settings); }
 
 std::vector<OutputSummary> run_model(const RunSettings& settings) { return serve::run(settings); }
+
+void generate_tokens(const GenerateSettings& settings,
+                     const std::function<void(std::int64_t)>& take) {
+  serve::generate(settings, take);
+}
 
 ModelReport inspect_model(const ModelSettings& model,
                           std::int64_t batch,

@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "core/text.h"
 #include "data/format/npy.h"
 #include "data/format/npz_writer.h"
-#include "memory/arena.h"
 #include "onnx/input_shapes.h"
-#include "onnx/read.h"
-#include "ops/catalog.h"
-#include "ops/layout/layout.h"
-#include "passes/fuse/fuse.h"
-#include "plan/planner.h"
-#include "run/costs.h"
-#include "run/program.h"
-#include "train/fit/budget.h"
-#include "train/fit/plan_report.h"
-#include "train/fit/state_layout.h"
+#include "serve/session.h"
 #include "train/prepare/recipe.h"
 
 namespace lowtide::serve {
 namespace {
 
 using core::fail;
-using graph::ValueId;
 
 struct Input {
   std::string name;
@@ -64,17 +56,6 @@ std::vector<Input> open_inputs(const onnx::ModelFile& file, const RunSettings& s
   return result;
 }
 
-// The model for those inputs, its outputs in the plain layout, and where each is.
-onnx::Model build(const onnx::ModelFile& file, const std::vector<Input>& inputs) {
-  onnx::ReadOptions options{.catalog = ops::catalog()};
-  for (const Input& input : inputs) options.shapes[input.name] = input.array.shape;
-  onnx::Model model = onnx::build(file, options);
-  passes::fuse(model.graph);
-  graph::GraphBuilder builder(model.graph);
-  for (ValueId& output : model.graph.outputs()) output = ops::to_plain(builder, output);
-  return model;
-}
-
 OutputSummary summarize(const std::string& name,
                         const core::TensorType& type,
                         std::span<const std::byte> bytes) {
@@ -98,45 +79,22 @@ std::vector<OutputSummary> run(const RunSettings& settings) {
   const core::Machine machine = train::settle_machine(settings.machine);
   const onnx::ModelFile file = onnx::parse_file(settings.model.path);
   const std::vector<Input> inputs = open_inputs(file, settings);
-  const onnx::Model model = build(file, inputs);
-  const graph::Graph& graph = model.graph;
-  const run::Kernels kernels = run::Kernels::bind(graph, machine);
-  const plan::Costs costs = run::model_costs(graph, kernels, machine);
-  train::StateLayout state;
-  const auto offsets = state.place(graph);
-  plan::Planner planner(graph, costs, offsets, state.bytes(), plan::Policy::kKeep);
-
-  PlanReport report;
-  report.budget = train::settle_budget(settings.memory.budget);
-  report.runtime = train::settle_runtime(
-      {.kernels = kernels.distinct(), .nodes = graph.node_count(), .threads = machine.threads});
-  report.smallest_feasible = train::smallest_budget(report.runtime, planner.smallest_arena());
-  auto made = planner.make(report.budget - report.runtime);
-  if (const auto* const infeasible = std::get_if<plan::Infeasible>(&made)) {
-    train::describe_obstacle(*infeasible, report);
-    throw train::does_not_fit(report);
+  std::map<std::string, core::Shape> shapes;
+  for (const Input& input : inputs) shapes[input.name] = input.array.shape;
+  const Session session(file, shapes, settings.memory, machine);
+  for (const Input& input : inputs) {
+    const std::span<std::byte> place = session.input(input.name);
+    if (!place.empty()) input.array.read(0, place);
   }
-  const plan::Plan& plan = std::get<plan::Plan>(made);
-  LT_CHECK(plan::check(graph, costs, offsets, plan).empty(), "a plan must be right");
-  memory::Arena arena(std::max(plan.arena_bytes, state.bytes()));
-  state.load(arena.data());
-  const run::Program program = run::Program::bind(graph, plan, kernels, arena.data());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto at = std::find(model.input_names.begin(), model.input_names.end(), inputs[i].name);
-    LT_CHECK(at != model.input_names.end(), "an input of the file is in the model");
-    const ValueId value = graph.inputs()[static_cast<std::size_t>(at - model.input_names.begin())];
-    if (!program.bytes(value).empty()) inputs[i].array.read(0, program.bytes(value));
-  }
-  program.step({});
-
+  session.step();
   std::vector<OutputSummary> result;
   std::optional<data::NpzWriter> writer;
   if (!settings.output.empty()) writer.emplace(settings.output);
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    const ValueId value = graph.outputs()[i];
-    const core::TensorType& type = graph.type(value);
-    result.push_back(summarize(model.output_names[i], type, program.bytes(value)));
-    if (writer) writer->add(model.output_names[i], type.dtype, type.shape, program.bytes(value));
+  for (std::size_t i = 0; i < session.outputs(); ++i) {
+    const core::TensorType& type = session.output_type(i);
+    const std::string& name = session.output_name(i);
+    result.push_back(summarize(name, type, session.output(i)));
+    if (writer) writer->add(name, type.dtype, type.shape, session.output(i));
   }
   if (writer) writer->finish();
   return result;

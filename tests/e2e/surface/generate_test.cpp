@@ -1,0 +1,103 @@
+// `generate`: what a network of tokens writes after a prompt.
+#include <gtest/gtest.h>
+
+#include "e2e/hand_made.h"
+#include "e2e/scene.h"
+
+namespace lowtide::e2e {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// logits[n, t] = table[tokens[n, t]], for sequences of `sequence` tokens of three kinds.
+std::string write_table(const Scene& scene,
+                        const std::vector<float>& table,
+                        const std::string& sequence) {
+  return write_model(scene,
+                     {.nodes = {toy::node("Gather", {"table", "tokens"}, {"logits"}, {}, "look")},
+                      .initializers = {weight("table", {3, 3}, table)},
+                      .inputs = {toy::value_info("tokens", {"batch", sequence}, 7)},
+                      .outputs = {toy::value_info("logits", {"batch", sequence, "3"})}});
+}
+
+const std::vector<float> kCycle = {0, 9, 0, 0, 0, 9, 9, 0, 0};  // 0 -> 1 -> 2 -> 0
+const std::vector<float> kEven(9, 0.0F);
+
+Json generated(const Words& arguments) {
+  const Outcome outcome = lowtide(Words{"generate"} + arguments + Words{"--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return Json::parse(outcome.out);
+}
+
+// The last token decides, before and behind the end of what the network reads at once.
+TEST(Generate, GoesOnFromTheLastToken) {
+  const Scene scene;
+  const Words run = {write_table(scene, kCycle, "4"), "--temperature", "0", "--tokens", "9"};
+  EXPECT_EQ(generated(run + Words{"--prompt-tokens", "1"})["tokens"],
+            Json({2, 0, 1, 2, 0, 1, 2, 0, 1}));
+  const Json longer = generated(run + Words{"--prompt-tokens", "2,2,2,1,1,0"});
+  EXPECT_EQ(longer["prompt"], Json({2, 2, 2, 1, 1, 0}));
+  EXPECT_EQ(longer["tokens"], Json({1, 2, 0, 1, 2, 0, 1, 2, 0}));
+  const Outcome words = lowtide(Words{"generate"} + run + Words{"--prompt-tokens", "1"});
+  EXPECT_EQ(words.out, " 1 2 0 1 2 0 1 2 0 1\n");
+}
+
+TEST(Generate, TakesTheSequenceOfAnOpenShape) {
+  const Scene scene;
+  const std::string model = write_table(scene, kCycle, "sequence");
+  expect_refused(scene, {"generate", model, "--prompt-tokens", "1"},
+                 {model, "'tokens'", "give --shape tokens=1,N"});
+  EXPECT_EQ(generated({model, "--shape", "tokens=1,3", "--prompt-tokens", "0", "--tokens", "4",
+                       "--temperature", "0"})["tokens"],
+            Json({1, 2, 0, 1}));
+}
+
+TEST(Generate, DependsOnTheSeedAndNothingElse) {
+  const Scene scene;
+  const Words run = {write_table(scene, kEven, "4"), "--prompt-tokens", "0"};
+  const Json first = generated(run + Words{"--tokens", "300"})["tokens"];
+  EXPECT_EQ(first, generated(run + Words{"--tokens", "300", "--threads", "1"})["tokens"]);
+  EXPECT_NE(first, generated(run + Words{"--tokens", "300", "--seed", "1"})["tokens"]);
+  // A longer text begins as a shorter one.
+  const Json shorter = generated(run + Words{"--tokens", "100"})["tokens"];
+  EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), first.begin()));
+  for (const int token : {0, 1, 2}) {
+    EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), token)), 100, 40);
+  }
+}
+
+// A network of the zoo that has learned a text of bytes by heart.
+TEST(Generate, WritesTheTextThatWasLearned) {
+  const Scene scene;
+  std::string bytes;
+  for (int i = 0; i < 400; ++i) {
+    for (const char c : std::string("low tide. ")) bytes += {c, '\0'};
+  }
+  const std::string text = scene / "text.bin";
+  support::write_file(text, bytes);
+  const std::string model = scene.zoo({"gpt2", "--layers", "1", "--width", "32", "--heads", "2",
+                                       "--vocabulary", "256", "--sequence", "16"});
+  const Trained trained = train(scene, {model, "--data", text, "--batch", "8", "--steps", "60",
+                                        "--optimizer", "adamw", "--lr", "0.003"});
+  const Outcome outcome = lowtide({"generate", trained.model, "--prompt", "low t", "--tokens", "25",
+                                   "--temperature", "0.1", "--top-k", "5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "low tide. low tide. low tide. \n");
+}
+
+TEST(Generate, RefusesOtherNetworksAndTokens) {
+  const Scene scene;
+  const std::string images = scene.small_network();
+  expect_refused(scene, {"generate", images}, {images, "one input, of integers (batch, tokens)"});
+  const std::string model = write_table(scene, kCycle, "4");
+  expect_refused(scene, {"generate", model, "--prompt-tokens", "1,3"},
+                 {model, "token 3", "knows 0 to 2"});
+  expect_refused(scene, {"generate", model, "--prompt", "x"}, {"token 120", "knows 0 to 2"});
+  expect_refused(scene, {"generate", model, "--prompt-tokens", "1", "--budget", "1MiB"},
+                 {"smallest"});
+  EXPECT_EQ(lowtide({"generate", model, "--prompt-tokens", "1", "--temperature", "-1"}).exit_code,
+            2);
+}
+
+}  // namespace
+}  // namespace lowtide::e2e
