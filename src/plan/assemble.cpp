@@ -28,13 +28,6 @@ std::vector<Item> slot_items(const Schedule& schedule) {
   return result;
 }
 
-// Spilling makes many candidates of which only the height is asked for: each gets less work.
-Packing pack_buffers(const Schedule& schedule) {
-  constexpr std::int64_t kWork = 50'000'000;
-  constexpr std::int64_t kWorkSpilled = 4'000'000;
-  return pack(buffer_items(schedule), schedule.transfers.empty() ? kWork : kWorkSpilled);
-}
-
 Packing pack_slots(const Schedule& schedule) {
   constexpr std::int64_t kWork = 1'000'000;
   return pack(slot_items(schedule), kWork);
@@ -62,7 +55,8 @@ class Assembler {
  public:
   Assembler(const Model& model, const Schedule& schedule) : model_(model), schedule_(schedule) {}
 
-  void add_buffers(const core::IdVector<ValueId, Bytes>& offsets,
+  void add_buffers(const Packing& packing,
+                   const core::IdVector<ValueId, Bytes>& offsets,
                    const FileOffsets& file_offsets,
                    Bytes base) {
     const auto end = std::max(static_cast<std::int32_t>(schedule_.sequence.size()) - 1, 0);
@@ -76,7 +70,6 @@ class Assembler {
                                            .first = 0,
                                            .last = end});
     }
-    const Packing packing = pack_buffers(schedule_);
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const TransientBuffer& buffer = schedule_.buffers[i];
       ids_.push_back(plan_.buffers.push_back(
@@ -160,20 +153,26 @@ class Assembler {
 
 }  // namespace
 
+// Spilling makes many candidates of which only the height is asked for: each gets less work.
+Packing pack_buffers(const Schedule& schedule) {
+  constexpr std::int64_t kWork = 50'000'000;
+  constexpr std::int64_t kWorkSpilled = 4'000'000;
+  return pack(buffer_items(schedule), schedule.transfers.empty() ? kWork : kWorkSpilled);
+}
+
 Plan assemble(const Model& model,
               const Schedule& schedule,
+              const Packing& packing,
               const core::IdVector<ValueId, Bytes>& offsets,
               const FileOffsets& file_offsets,
               Bytes base,
               Bytes file_base) {
   Assembler assembler(model, schedule);
-  assembler.add_buffers(offsets, file_offsets, base);
+  assembler.add_buffers(packing, offsets, file_offsets, base);
   assembler.add_steps();
   assembler.add_transfers(file_base);
   return assembler.take();
 }
-
-Bytes packed_height(const Schedule& schedule) { return pack_buffers(schedule).height; }
 
 Bytes packed_slots(const Schedule& schedule) { return pack_slots(schedule).height; }
 

@@ -7,17 +7,19 @@
 
 namespace lowtide::plan {
 
-// Packs the schedule's buffers above `base`, its slots above `file_base`, and writes everything
-// out. `offsets` places the persistent values that are in the arena.
+// Places for the schedule's buffers.
+Packing pack_buffers(const Schedule& schedule);
+// What its slots need of the file, beside what lives there.
+Bytes packed_slots(const Schedule& schedule);
+
+// Writes everything out. The packing, of pack_buffers(), lies above `base`; slots lie in the file
+// above `file_base`. `offsets` places the persistent values that are in the arena.
 Plan assemble(const Model& model,
               const Schedule& schedule,
+              const Packing& packing,
               const core::IdVector<ValueId, Bytes>& offsets,
               const FileOffsets& file_offsets,
               Bytes base,
               Bytes file_base);
-
-// What assemble() would need of the arena above `base`, and of the file above `file_base`.
-Bytes packed_height(const Schedule& schedule);
-Bytes packed_slots(const Schedule& schedule);
 
 }  // namespace lowtide::plan

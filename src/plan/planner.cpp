@@ -142,7 +142,22 @@ std::vector<Candidate> candidates(const Model& model,
 
 }  // namespace
 
+// The other's candidates, with what they take here.
+bool Planner::adopt(const Planner& other) {
+  if (!problem_.same_tasks(other.problem_)) return false;
+  candidates_ = other.candidates_;
+  steady_ = other.steady_;
+  for (Candidate& candidate : candidates_) {
+    candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
+    if (candidate.peak > 0) {
+      candidate.peak = Timeline(problem_.problem(), candidate.choices).peak();
+    }
+  }
+  return true;
+}
+
 void Planner::search_all(const Planning& planning) {
+  if (planning.like != nullptr && adopt(*planning.like)) return;
   if (planning.model_costs == nullptr) {
     candidates_ = candidates(model_, problem_, planning);
     steady_ = candidates_.size();
@@ -217,12 +232,13 @@ void Planner::add_spilled(const Homes& homes, Choices& choices) const {
   }
 }
 
-Bytes Planner::arena(Choice& choice, const Homes& homes) {
-  if (choice.arena) return *choice.arena;
+Bytes Planner::arena(Choice& choice, const Homes& homes) const {
+  if (choice.packing) return choice.arena;
   const Schedule chosen = schedule(choice, homes);
   const bool file_fits = !tier_ || homes.file_bytes + packed_slots(chosen) <= tier_->limit;
-  choice.arena = file_fits ? base(homes) + packed_height(chosen) : kNever;
-  return *choice.arena;
+  choice.packing = pack_buffers(chosen);
+  choice.arena = file_fits ? base(homes) + choice.packing->height : kNever;
+  return choice.arena;
 }
 
 // Of those that depend neither on rates nor on measured costs, which are others in every process.
@@ -262,8 +278,9 @@ std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes, std::size_t home
 }
 
 Plan Planner::plan(const Choice& choice, const Homes& homes, Bytes arena) const {
-  Plan plan = assemble(model_, schedule(choice, homes), homes.offsets, homes.file_offsets,
-                       base(homes), homes.file_bytes);
+  LT_CHECK(choice.packing.has_value(), "what is planned was packed");
+  Plan plan = assemble(model_, schedule(choice, homes), *choice.packing, homes.offsets,
+                       homes.file_offsets, base(homes), homes.file_bytes);
   plan.policy = policy_;
   if (tier_) {
     plan.rates = tier_->rates;
@@ -276,7 +293,7 @@ Plan Planner::plan(const Choice& choice, const Homes& homes, Bytes arena) const 
 }
 
 Infeasible Planner::infeasible(const Choice& choice, const Homes& homes) const {
-  const Plan smallest = plan(choice, homes, *choice.arena);
+  const Plan smallest = plan(choice, homes, choice.arena);
   Infeasible answer{.smallest_arena_bytes = smallest.arena_bytes, .peak_node = {}, .residents = {}};
   if (!smallest.steps.empty()) {
     const Step& step = smallest.steps[static_cast<std::size_t>(smallest.peak_step)];

@@ -27,6 +27,8 @@ struct Homes {
   Bytes file_bytes = {};                   // likewise, of the file
 };
 
+class Planner;
+
 // How to plan.
 struct Planning {
   Policy policy = Policy::kLowtide;
@@ -36,6 +38,9 @@ struct Planning {
   // the same. The schedules that a search with these finds are candidates too, and they alone
   // decide what the smallest arena is.
   const Costs* model_costs = nullptr;
+  // The planner of the same nodes at another batch size. If its tasks are the same, its schedules
+  // are the candidates, and nothing is searched.
+  const Planner* like = nullptr;
 };
 
 // Searches on construction, and packs and spills on demand. The graph must outlive it; everything
@@ -73,19 +78,21 @@ class Planner {
     Bytes peak;                                 // transient
     std::optional<Bytes> limit = std::nullopt;  // to spill down to
     Overlap overlap = Overlap::kFull;
-    std::optional<Bytes> arena = std::nullopt;  // that it needs; known once packed
+    std::optional<Packing> packing = std::nullopt;  // of its buffers; once it was asked for
+    Bytes arena;                                    // that it needs, likewise
   };
 
   using Choices = std::vector<Choice>;  // fastest first
 
   void search_all(const Planning& planning);
+  bool adopt(const Planner& other);
   [[nodiscard]] bool steady(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(const Choice& choice, const Homes& homes) const;
   [[nodiscard]] Bytes base(const Homes& homes) const;  // where transient buffers begin
   Choices& choices(std::size_t homes);
   void add_spilled(const Homes& homes, Choices& choices) const;
-  Bytes arena(Choice& choice, const Homes& homes);
+  Bytes arena(Choice& choice, const Homes& homes) const;
   Choice& smallest_choice(std::size_t homes);
   // With the bound for an arena of that size.
   [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes, Bytes arena) const;

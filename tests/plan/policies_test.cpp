@@ -160,6 +160,34 @@ TEST(Policies, NothingThatMustRunOnceRunsTwice) {
   }
 }
 
+TEST(Policies, AShorterBatchTakesOverTheSchedulesOfTheWholeOne) {
+  const ToyNet whole = resnet50(16);
+  const ToyNet shorter = resnet50(15);
+  Planner first = planner(whole);
+  const auto homes = [](const ToyNet& net) {
+    return std::vector<Homes>{{.offsets = net.offsets, .arena_bytes = net.persistent_bytes()}};
+  };
+  Planner second(shorter.graph, shorter.costs, homes(shorter), Planning{.like = &first});
+  EXPECT_LE(second.smallest_arena(), first.smallest_arena());
+  for (const Bytes arena : budgets(whole, first, 4)) {
+    const Plan long_plan = std::get<Plan>(first.make(arena));
+    const Plan short_plan = std::get<Plan>(second.make(arena));
+    EXPECT_EQ(shorter.check(short_plan), Faults());
+    EXPECT_LE(short_plan.predicted_seconds, long_plan.predicted_seconds);
+  }
+}
+
+TEST(Policies, OtherNodesAreSearchedAllTheSame) {
+  const ToyNet net = chain(12, 1024);
+  const ToyNet shallower = chain(9, 1024);
+  Planner other = planner(shallower);
+  Planner alone = planner(net);
+  Planner beside(net.graph, net.costs,
+                 {{.offsets = net.offsets, .arena_bytes = net.persistent_bytes()}},
+                 Planning{.like = &other});
+  EXPECT_EQ(beside.smallest_arena(), alone.smallest_arena());
+}
+
 TEST(Policies, AThousandLayers) {
   const ToyNet net = chain(1000, 4096);
   Planner lowtide = planner(net);

@@ -53,6 +53,7 @@ class Simulation {
     int readers_left = 0;  // first executions to come
     double last_use = 0;
     std::size_t family = kNone;  // of what was dropped: its class
+    std::size_t listed = kNone;  // of what is here and may be dropped: its place among these
   };
 
   // Runs the task once its inputs are there. `first`: not to compute something again.
@@ -129,6 +130,10 @@ class Simulation {
     state.here = true;
     state.last_use = clock_;
     used_ += problem_.tensors[id].bytes;
+    if (problem_.tensors[id].bytes > 0 && may_drop(id)) {
+      state.listed = droppable_.size();
+      droppable_.push_back(id);
+    }
     if (state.family == kNone) return;
     // It leaves its class, which does not fall apart, as in the paper's own approximation.
     family_seconds_[root(state.family)] -= own_seconds(id);
@@ -139,6 +144,13 @@ class Simulation {
     State& state = states_[id];
     state.here = false;
     used_ -= problem_.tensors[id].bytes;
+    if (state.listed != kNone) {
+      const TensorId last = droppable_.back();
+      droppable_[state.listed] = last;
+      states_[last].listed = state.listed;
+      droppable_.pop_back();
+      state.listed = kNone;
+    }
     state.family = parents_.size();
     parents_.push_back(state.family);
     family_seconds_.push_back(own_seconds(id));
@@ -168,13 +180,10 @@ class Simulation {
     while (used_ + bytes > limit_) {
       TensorId least;
       double least_worth = std::numeric_limits<double>::infinity();
-      for (std::size_t i = 0; i < states_.size(); ++i) {
-        const TensorId id(i);
-        const bool candidate = states_[id].here && states_[id].pins == 0 &&
-                               problem_.tensors[id].bytes > 0 && may_drop(id);
-        if (!candidate) continue;
+      for (const TensorId id : droppable_) {
+        if (states_[id].pins > 0) continue;
         const double worth = worth_keeping(id);
-        if (worth >= least_worth) continue;
+        if (worth > least_worth || (worth == least_worth && !(id < least))) continue;
         least = id;
         least_worth = worth;
       }
@@ -233,6 +242,7 @@ class Simulation {
   // Classes of dropped tensors, by union and find.
   std::vector<std::size_t> parents_;
   std::vector<double> family_seconds_;
+  std::vector<TensorId> droppable_;  // here, of some bytes, in no order
   // Reused.
   std::vector<std::size_t> families_;
   std::vector<InPlace> taken_;

@@ -53,29 +53,46 @@ Cut::Cut(const Problem& problem, TaskId at, double seconds)
   find_wanted();
 }
 
-Cut::Answer Cut::at_price(double price, std::int64_t limit) const {
-  Flow flow = network(price);
-  const double cut = static_cast<double>(flow.solve()) * unit_;
+Cut::Answer Cut::at_price(double price, std::int64_t limit) {
+  const Solved& cut = solved(price);
   const auto beyond = static_cast<double>(fixed_ - limit);
-  Answer answer{.value = cut + price * beyond, .slope = beyond, .kept = {}};
+  return {.value = cut.value + price * beyond, .slope = beyond + cut.bytes, .kept = cut.kept};
+}
+
+const Cut::Solved& Cut::solved(double price) {
+  const auto [found, fresh] = solved_.try_emplace(price);
+  Solved& result = found->second;
+  if (!fresh) return result;
+  Flow flow = network(price);
+  result.value = static_cast<double>(flow.solve()) * unit_;
   for (std::size_t i = 0; i < keeps_.size(); ++i) {
     const Keep& keep = keeps_[i];
     const bool again = keep.repeat != kNone && flow.on_source_side(2 + keeps_.size() + keep.repeat);
     if (!flow.on_source_side(2 + i) || again) continue;
-    answer.slope += static_cast<double>(problem_.tensors[keep.tensor].bytes);
-    answer.kept.push_back(keep.tensor);
+    result.bytes += static_cast<double>(problem_.tensors[keep.tensor].bytes);
+    result.kept.push_back(keep.tensor);
   }
-  return answer;
+  return result;
 }
 
 // The value is concave in the price: the highest point is where the lines on its two sides meet,
-// once the meeting point lies on it.
-Cut::Answer Cut::best(std::int64_t limit) const {
+// once the meeting point lies on it. The lines begin with those of the nearest prices known.
+Cut::Answer Cut::best(std::int64_t limit) {
   constexpr int kSamples = 24;
   Answer low = at_price(0, limit);
   if (low.slope <= 0) return low;
   double left = 0;
   double right = start_price_;
+  for (const auto& [price, cut] : solved_) {
+    if (static_cast<double>(fixed_ - limit) + cut.bytes > 0) {
+      left = price;
+      right = std::max(right, 4 * price);
+    } else {
+      right = price;
+      break;
+    }
+  }
+  low = at_price(left, limit);
   Answer high = at_price(right, limit);
   for (int i = 0; high.slope > 0; ++i) {
     if (i == kSamples) return high;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "plan/bound/flow.h"
@@ -24,11 +25,11 @@ class Cut {
     double slope = 0;            // bytes beyond the limit, of the answer
     std::vector<TensorId> kept;  // over the step, of those read behind it and not read at it
   };
-  [[nodiscard]] Answer at_price(double price, std::int64_t limit) const;
+  [[nodiscard]] Answer at_price(double price, std::int64_t limit);
 
   // The answer with the largest value over all prices (the first that is near enough), made to
   // fit: its bytes do not exceed the limit if any answer's do not.
-  [[nodiscard]] Answer best(std::int64_t limit) const;
+  [[nodiscard]] Answer best(std::int64_t limit);
 
   [[nodiscard]] TaskId at() const { return at_; }
 
@@ -44,10 +45,17 @@ class Cut {
     double seconds = 0;
     std::vector<std::size_t> reads;  // indices into keeps_
   };
+  // A smallest cut.
+  struct Solved {
+    double value = 0;  // seconds
+    double bytes = 0;  // of what is kept
+    std::vector<TensorId> kept;
+  };
 
   [[nodiscard]] std::int64_t units(double seconds) const;
   [[nodiscard]] std::int64_t least_own(const Task& task) const;
   [[nodiscard]] Flow network(double price) const;
+  const Solved& solved(double price);
   void find_wanted();
 
   const Problem& problem_;
@@ -58,6 +66,7 @@ class Cut {
   std::int64_t fixed_ = 0;
   std::vector<Keep> keeps_;
   std::vector<Repeat> repeats_;
+  std::map<double, Solved> solved_;  // by price: the limit makes no difference to a cut
 };
 
 // The steps that are too large when everything is kept: the largest of each of `count` stretches

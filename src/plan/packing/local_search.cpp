@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/random.h"
 #include "plan/packing/dive.h"
+#include "plan/packing/exact.h"
 
 namespace lowtide::plan {
 
@@ -51,6 +52,7 @@ class Searcher {
       walks.push_back(begin(i));
       note(walks.back());
     }
+    if (going_on() && items_.size() <= kMostExactly) look_at_all();
     std::stable_sort(walks.begin(), walks.end(),
                      [](const Walk& a, const Walk& b) { return a.found.height < b.found.height; });
     for (std::size_t i = 0; going_on(); ++i) {
@@ -62,9 +64,17 @@ class Searcher {
 
  private:
   static constexpr int kPatience = 100;  // dives in vain before another walk has its turn
+  static constexpr std::size_t kMostExactly = 500;  // items that an exact search is tried for
+  static constexpr std::int64_t kExactly = 50;  // the part of the work that it gets: one in these
 
   [[nodiscard]] bool going_on() const {
     return best_.height > dive_.bound() && dive_.work() < work_;
+  }
+
+  // Where no byte is to spare, chance does not help.
+  void look_at_all() {
+    ExactAnswer answer = pack_exactly(items_, dive_.bound(), work_ / kExactly);
+    if (answer.offsets) best_ = {*std::move(answer.offsets), dive_.bound()};
   }
 
   Walk begin(std::size_t start) {

@@ -23,7 +23,7 @@ void Editor::remove(Repetition what) {
 }
 
 void Editor::choose(TaskId task, std::uint8_t variant) {
-  const std::vector<TensorId> reads = line_.chosen(task).reads;
+  const std::vector<TensorId>& reads = line_.chosen(task).reads;  // of the former variant
   log_.push_back({Kind::kChosen, line_.variant(task), {TaskId(), task}});
   line_.choose(task, variant);
   const Timeline::Time time = line_.first(task);

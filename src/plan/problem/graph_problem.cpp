@@ -72,6 +72,20 @@ GraphProblem::GraphProblem(const Model& model)
   find_views();
 }
 
+bool GraphProblem::same_tasks(const GraphProblem& other) const {
+  if (nodes_.size() != other.nodes_.size()) return false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const TaskId id(i);
+    const Task& mine = problem_.tasks[id];
+    const Task& theirs = other.problem_.tasks[id];
+    if (nodes_[id] != other.nodes_[id] || mine.repeatable != theirs.repeatable ||
+        mine.deadline != theirs.deadline || mine.variants.size() != theirs.variants.size()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool GraphProblem::only_views(NodeId id) const {
   const std::vector<ValueId>& outputs = model_.graph.node(id).outputs;
   return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {

@@ -20,6 +20,9 @@ class GraphProblem {
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] NodeId node(TaskId task) const { return nodes_[task]; }
+  // Whether the other has the same tasks with the same rules for running them again: then its
+  // choices are choices here.
+  [[nodiscard]] bool same_tasks(const GraphProblem& other) const;
   // The executions of a choice, with those of views.
   [[nodiscard]] Sequence sequence(const Choices& choices) const;
 

@@ -85,6 +85,7 @@ Timeline::Timeline(const Problem& problem, const Choices& choices)
 // Touches and bytes, from the times.
 void Timeline::fill_steps() {
   Stretches stretches(*problem_, times_.size());
+  reserve_touches();
   for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
     const TensorId id(i);
     if (problem_->tensors[id].producer.valid()) continue;
@@ -118,6 +119,21 @@ void Timeline::fill_steps() {
   }
   stretches.add_to(bytes_);
   for (const Time time : times_) refresh(time);
+}
+
+// Each list of touches grows once.
+void Timeline::reserve_touches() {
+  core::IdVector<TensorId, std::uint32_t> counts(touches_.size(), 2);  // at the start and the end
+  for (const Time time : times_) {
+    const Variant& variant = chosen(task_at(time));
+    for (const TensorId read : variant.reads) ++counts[read];
+    for (const TensorId write : variant.writes) ++counts[write];
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    touches_[TensorId(i)].reserve(counts[TensorId(i)]);
+  tasks_.reserve(times_.size());
+  bytes_.reserve(times_.size());
+  own_.reserve(times_.size());
 }
 
 bool Timeline::contains(Repetition what) const {
@@ -204,8 +220,14 @@ bool Timeline::unread(Repetition what) const {
 // The first step at or after a time; the last one for kEnd.
 std::size_t Timeline::step_at(Time time) const {
   if (time == kEnd) return times_.size() - 1;
-  return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), time) -
-                                  times_.begin());
+  if (time == kStart) return 0;
+  // Before it are the first executions of the tasks before its stage, and some repetitions.
+  const std::size_t least = stage(time).index();
+  const std::size_t most = least + times_.size() - problem_->tasks.size() + 1;
+  const auto found = std::lower_bound(
+      times_.begin() + static_cast<std::ptrdiff_t>(least),
+      times_.begin() + static_cast<std::ptrdiff_t>(std::min(most, times_.size())), time);
+  return static_cast<std::size_t>(found - times_.begin());
 }
 
 bool Timeline::ends_at(TensorId tensor, Time time) const {

@@ -111,6 +111,7 @@ class Timeline {
 
  private:
   void fill_steps();
+  void reserve_touches();
   [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
   [[nodiscard]] std::size_t step_at(Time time) const;
   [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;

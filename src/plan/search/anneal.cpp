@@ -148,7 +148,7 @@ class Annealer {
   void follow(Repetition what, double chance) {
     if (chance == 0) return;
     const Time time = line_.again(what);
-    const std::vector<TensorId> reads = line_.chosen(what.task).reads;
+    const std::vector<TensorId>& reads = line_.chosen(what.task).reads;
     for (const TensorId read : reads) {
       const Tensor& tensor = line_.problem().tensors[read];
       if (!tensor.producer.valid()) continue;

@@ -9,6 +9,6 @@
 namespace lowtide::plan {
 
 // Keeps over the cut what the bound keeps within the limit, and computes the rest again.
-Choices relaxed(const Problem& problem, const Cut& cut, std::int64_t limit);
+Choices relaxed(const Problem& problem, TaskId at, const Cut::Answer& answer);
 
 }  // namespace lowtide::plan

@@ -34,8 +34,8 @@ Choices solve(const Problem& problem, std::int64_t limit) {
   for (std::uint64_t seed = 1; seed <= kStarts; ++seed) {
     consider(all_kept, {.limit = limit, .moves = kMoves, .seed = seed, .heat = 1});
   }
-  const Cut cut(problem, peak.front(), seconds_of_all_repetitions(problem));
-  consider(relaxed(problem, cut, limit),
+  Cut cut(problem, peak.front(), seconds_of_all_repetitions(problem));
+  consider(relaxed(problem, cut.at(), cut.best(limit)),
            {.limit = limit, .moves = kMoves, .seed = kStarts + 2, .heat = 0.3});
   consider(Choices(best.choices),
            {.limit = limit, .moves = kMoves, .seed = kStarts + 1, .heat = 0.2});

@@ -24,22 +24,26 @@ class Sweeper {
     const Candidate top = found_.front();
     const std::vector<TaskId> peak = crowded_steps(problem_, top.peak - 1, 1);
     if (peak.empty()) return std::move(found_);
-    const Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
-    std::vector<std::int64_t> limits;
+    Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
+    std::vector<Level> levels;
     Choices now = top.choices;
     for (auto limit = static_cast<double>(top.peak) * kRatio; limit > 1; limit *= kRatio) {
-      limits.push_back(static_cast<std::int64_t>(limit));
-      const bool fits = improve(now, limits.back());
-      const bool other = improve(relaxed(problem_, cut, limits.back()), limits.back());
-      if (!fits && !other && fastest_within(limits.back()) == nullptr) break;
-      now = fastest_within(limits.back())->choices;
+      const Level level = level_of(cut, static_cast<std::int64_t>(limit));
+      levels.push_back(level);
+      const Choices other = relaxed(problem_, cut.at(), cut.best(level.limit));
+      add_if_it_fits(Timeline(problem_, other).candidate(), level.limit);
+      improve(now, level);
+      improve(other, level);
+      const Candidate* const best = fastest_within(level.limit);
+      if (best == nullptr) break;
+      now = best->choices;
     }
-    press(limits);
-    std::reverse(limits.begin(), limits.end());
-    for (const std::int64_t limit : limits) {
-      if (const Candidate* below = fastest_within(limit)) {
+    press(cut, levels);
+    std::reverse(levels.begin(), levels.end());
+    for (const Level& level : levels) {
+      if (const Candidate* below = fastest_within(level.limit)) {
         const Choices from = below->choices;
-        improve(from, limit);
+        improve(from, level);
       }
     }
     return pareto(std::move(found_));
@@ -47,34 +51,54 @@ class Sweeper {
 
  private:
   static constexpr double kRatio = 0.97;
+  static constexpr double kNear = 0.001;  // of a step's seconds: as good as the bound
   static constexpr std::int64_t kLevels = 40;
   static constexpr std::int64_t kFewestMoves = 50;    // fewer change nothing: not worth a walk
   static constexpr std::int64_t kMostEffort = 16;     // times the moves of other limits
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 60'000'000;
 
+  // A number of bytes, and the seconds that nothing within them can beat.
+  struct Level {
+    std::int64_t limit = 0;
+    double bound = 0;
+  };
+
+  [[nodiscard]] Level level_of(Cut& cut, std::int64_t limit) const {
+    return {limit, problem_.fastest_seconds() + cut.best(limit).value};
+  }
+
   // Goes on below the limits that were easy to meet, with ever more moves for each.
-  void press(std::vector<std::int64_t>& limits) {
+  void press(Cut& cut, std::vector<Level>& levels) {
     for (std::int64_t effort = 4; effort <= kMostEffort;) {
       const Candidate& lowest =
           *std::min_element(found_.begin(), found_.end(),
                             [](const auto& a, const auto& b) { return a.peak < b.peak; });
       const auto limit = static_cast<std::int64_t>(static_cast<double>(lowest.peak) * kRatio);
       if (limit <= 1) return;
-      if (improve(Choices(lowest.choices), limit, effort)) {
-        limits.push_back(limit);
+      const Level level = level_of(cut, limit);
+      if (improve(Choices(lowest.choices), level, effort)) {
+        levels.push_back(level);
       } else {
         effort *= 2;
       }
     }
   }
 
-  // Anneals from `start` and keeps the result if it fits.
-  bool improve(const Choices& start, std::int64_t limit, std::int64_t effort = 1) {
-    AnnealSettings how = settings(limit);
+  // Anneals from `start`, which has been met before, and keeps the result if it fits. What is as
+  // good as the bound stays as it is.
+  bool improve(const Choices& start, const Level& level, std::int64_t effort = 1) {
+    const Candidate* const best = fastest_within(level.limit);
+    if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
+      return true;
+    }
+    AnnealSettings how = settings(level.limit);
     how.moves *= effort;
-    Candidate found = how.moves < kFewestMoves ? Timeline(problem_, start).candidate()
-                                               : anneal(problem_, start, how);
+    if (how.moves < kFewestMoves) return best != nullptr;
+    return add_if_it_fits(anneal(problem_, start, how), level.limit);
+  }
+
+  bool add_if_it_fits(Candidate found, std::int64_t limit) {
     if (found.peak > limit) return false;
     found_.push_back(std::move(found));
     return true;

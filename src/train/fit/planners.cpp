@@ -24,6 +24,9 @@ Planners::Planners(std::span<const Unit> units,
 plan::Planner& Planners::planner(std::size_t index) {
   if (!planners_[index]) {
     const Unit& unit = units_[index];
+    // A shorter batch runs once an epoch: what is right for the others is right for it.
+    const plan::Planner* const like =
+        index > 0 && policy_ == plan::Policy::kLowtide ? &planner(0) : nullptr;
     std::vector<plan::Homes> homes;
     for (const StatePlaces& places : places_) {
       homes.push_back(state_.homes(unit.pass.graph, places));
@@ -33,7 +36,8 @@ plan::Planner& Planners::planner(std::size_t index) {
         plan::Planning{.policy = policy_,
                        .tier = tier_,
                        .layers = unit.layers,
-                       .model_costs = unit.measured ? &unit.model_costs : nullptr});
+                       .model_costs = unit.measured ? &unit.model_costs : nullptr,
+                       .like = like});
   }
   return *planners_[index];
 }
