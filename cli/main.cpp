@@ -1,4 +1,7 @@
 // lowtide: trains real neural networks inside a number of bytes that the user names.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -53,6 +56,14 @@ int run(int argc, char** argv) {
   return action();
 }
 
+// What is opened must not take the place of a standard stream that the caller has closed: a log
+// would be mixed with what is printed.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
+
 // Answers that could not be printed are no success.
 void check_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -63,6 +74,7 @@ void check_output() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   try {
     const int code = run(argc, argv);
     check_output();

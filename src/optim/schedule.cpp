@@ -36,12 +36,7 @@ double along(const Cycle& cycle, const Schedule& schedule, std::int64_t since) {
   return along_cosine(cycle.peak, cycle.last, at - peak, length - 1 - peak);
 }
 
-}  // namespace
-
-double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
-  if (step < 0) {
-    throw core::fail(ErrorCode::kInvalidArgument, "step {} has no learning rate", step);
-  }
+double rate_at(const Schedule& schedule, double lr, std::int64_t step) {
   if (step < schedule.warmup) {
     return lr * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup);
   }
@@ -64,6 +59,20 @@ double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
     }
   }
   return lr;
+}
+
+}  // namespace
+
+double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
+  if (step < 0) {
+    throw core::fail(ErrorCode::kInvalidArgument, "step {} has no learning rate", step);
+  }
+  const double rate = rate_at(schedule, lr, step);
+  if (!std::isfinite(rate)) {
+    throw core::fail(ErrorCode::kInvalidArgument, "step {}: the learning rate is {}", step + 1,
+                     rate);
+  }
+  return rate;
 }
 
 bool cycles_momentum(const Schedule& schedule) {

@@ -193,6 +193,17 @@ TEST(Usage, ALogThatCannotBeWrittenEndsTrainingWithTheReason) {
   EXPECT_NE(outcome.err.find(ck + " holds step 1"), std::string::npos) << outcome.err;
 }
 
+// A file that is opened first must not become the standard output.
+TEST(Usage, ClosedStreamsAreMixedWithNoFile) {
+  const Scene scene;
+  const std::string log = scene / "log.jsonl";
+  const Words run = {"train", scene.small_network(), "--data", scene.images(), "--log", log};
+  for (const char* const line : {"\"$0\" \"$@\" >&-", "\"$0\" \"$@\" <&- >&- 2>&-"}) {
+    EXPECT_EQ(in_a_shell(line, run).exit_code, 0);
+    EXPECT_GE(read_log(log).size(), 1U);
+  }
+}
+
 // Names of files are bytes; JSON is UTF-8.
 TEST(Usage, JsonHoldsNamesThatAreNoUtf8) {
   const Scene scene;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -140,6 +141,11 @@ TEST(Schedule, OnlyOneCycleMovesTheMomentumAndOnlyWhereAsked) {
 TEST(Schedule, RefusesWhatHasNoRate) {
   EXPECT_THROW(learning_rate({}, 1, -1), Error);
   EXPECT_THROW(learning_rate({.kind = ScheduleKind::kStep, .step_size = 0}, 1, 5), Error);
+  EXPECT_THROW(learning_rate({}, NAN, 0), Error);
+  EXPECT_THROW(learning_rate({.kind = ScheduleKind::kLinear, .min_lr = NAN}, 1, 0), Error);
+  EXPECT_THROW(
+      learning_rate({.kind = ScheduleKind::kOneCycle, .div_factor = 0, .total_steps = 4}, 1, 0),
+      Error);
 }
 
 }  // namespace

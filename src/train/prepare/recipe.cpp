@@ -180,7 +180,7 @@ void settle_cross_entropy(Recipe& recipe,
   loss.class_axis = *fitting;
   loss.classes = logits[loss.class_axis];
   loss.next_tokens = predicts_tokens(model, output);
-  if (settings.label_smoothing < 0 || settings.label_smoothing >= 1) {
+  if (!(settings.label_smoothing >= 0 && settings.label_smoothing < 1)) {
     throw fail(ErrorCode::kInvalidArgument, "label smoothing must lie in [0, 1), got {}",
                settings.label_smoothing);
   }

@@ -62,6 +62,10 @@ data::ImageOptions image_options(const onnx::ModelFile& file,
     options.height = settings.size.front();
     options.width = settings.size.back();
   }
+  if (!(settings.crop_area > 0 && settings.crop_area <= 1)) {
+    throw core::fail(ErrorCode::kInvalidArgument, "a crop takes a share in (0, 1], not {}",
+                     settings.crop_area);
+  }
   options.augmentation = {
       .crop = settings.crop, .flip = settings.flip, .least_area = settings.crop_area};
   options.skip_bad = settings.skip_bad;
