@@ -13,10 +13,8 @@ Every run is a process of its own; the best step counts. Needs torch and torchvi
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
-import time
 
 import program
 import step_time
@@ -75,17 +73,9 @@ def checkpointed(name, network, segments):
 
 
 def run_torch(name, way, steps, threads):
-    """In this process: trains and prints the seconds of the best step and VmHWM."""
     import torch
 
-    torch.set_num_threads(threads)
-    network = step_time.torch_network(name).train()
-    x, y = step_time.batch_of(name)
-    if name in step_time.TRANSFORMERS:
-        optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    else:
-        network, x = (t.to(memory_format=torch.channels_last) for t in (network, x))
-        optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
+    network, x, y, optimizer = step_time.prepare_torch(name, threads, channels_last=True)
     kind, _, value = way.partition(":")
     call = network
     if kind == "checkpoint":
@@ -93,15 +83,7 @@ def run_torch(name, way, steps, threads):
     if kind == "compiled":
         torch._functorch.config.activation_memory_budget = float(value)
         call = torch.compile(network)
-    seconds = []
-    for _ in range(steps):
-        start = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(call(x), y).backward()
-        optimizer.step()
-        seconds.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"seconds": min(seconds), "peak": peak}))
+    step_time.time_torch(call, x, y, optimizer, steps)
 
 
 def torch_point(name, way, options, prefix):

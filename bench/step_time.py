@@ -98,20 +98,26 @@ def batch_of(name):
     return x, torch.randint(0, classes, (BATCH[name],))
 
 
-def run_torch(name, steps, threads, way):
-    """In this process: trains and prints the seconds of the best step and VmHWM."""
+def prepare_torch(name, threads, channels_last):
+    """The network in training mode, one batch, its labels and the optimizer."""
     import torch
 
     torch.set_num_threads(threads)
-    net = torch_network(name).train()
+    network = torch_network(name).train()
     x, y = batch_of(name)
     if name in TRANSFORMERS:
-        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
     else:
-        if way != "contiguous":
-            net, x = (t.to(memory_format=torch.channels_last) for t in (net, x))
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    call = torch.compile(net) if way == "compiled" else net
+        if channels_last:
+            network, x = (t.to(memory_format=torch.channels_last) for t in (network, x))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
+    return network, x, y, optimizer
+
+
+def time_torch(call, x, y, optimizer, steps):
+    """Trains and prints the seconds of the best step and VmHWM of this process."""
+    import torch
+
     seconds = []
     for _ in range(steps):
         start = time.perf_counter()
@@ -121,6 +127,13 @@ def run_torch(name, steps, threads, way):
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"seconds": min(seconds), "peak": peak}))
+
+
+def run_torch(name, steps, threads, way):
+    import torch
+
+    network, x, y, optimizer = prepare_torch(name, threads, way != "contiguous")
+    time_torch(torch.compile(network) if way == "compiled" else network, x, y, optimizer, steps)
 
 
 def onnx_file(name):
