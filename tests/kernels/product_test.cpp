@@ -104,6 +104,19 @@ TEST(Product, SidesOfSeveralBlocksAreExact) {
   }
 }
 
+// One thread's share of the columns is one block, the other one's, a panel wider, is two smaller
+// ones: on each instruction set whose panels are 16 or 32 wide.
+TEST(Product, SharesAreCutIntoBlocksOfTheirOwn) {
+  std::mt19937 generator(3);
+  const MatmulShape shape{.rows = 7, .columns = 1550, .depth = 90};
+  const Sides sides = sides_of(shape, [&](std::int64_t n) { return whole_numbers(n, generator); });
+  const Floats wanted = expected(shape, sides);
+  const int threads = core::parallel_parts();
+  core::use_threads(2);
+  on_each_isa([&] { EXPECT_EQ(multiply(shape, sides), wanted); });
+  core::use_threads(threads);
+}
+
 TEST(Product, TheNumberOfThreadsDoesNotMatter) {
   std::mt19937 generator(2);
   const auto fill = [&](std::int64_t n) { return normal(n, generator); };

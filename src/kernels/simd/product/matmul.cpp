@@ -95,7 +95,9 @@ class Sharing {
   [[nodiscard]] std::int64_t right() const {
     const std::int64_t columns = by_columns_ ? largest(shape_.columns) : shape_.columns;
     const std::int64_t width = packed_panel_width();
-    return even_part(shape_.depth, kDepth, 1) * even_part(columns, kColumns, width);
+    // A smaller share may be cut into fewer parts than the largest one, so into larger ones.
+    const std::int64_t most = std::min(rounded_up(columns, width), rounded_up(kColumns, width));
+    return even_part(shape_.depth, kDepth, 1) * most;
   }
   [[nodiscard]] std::int64_t floats() const {
     const std::int64_t rows = by_columns_ ? shape_.rows : largest(shape_.rows);
