@@ -12,6 +12,7 @@
 
 #include "kernels/simd/attention/products-inl.h"
 #include "kernels/simd/philox-inl.h"
+#include "kernels/simd/product/tiles.h"
 #include "kernels/simd/vectors-inl.h"
 
 // Scores are computed in tiles that stay in the first caches. A tile lies transposed, a row of
@@ -91,9 +92,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // The queries of a tile, filled up to whole vectors: what the tile computes.
-HWY_INLINE std::int64_t WholeQueries(const AttentionTile& t) {
-  return (t.rows + lanes() - 1) / lanes() * lanes();
-}
+HWY_INLINE std::int64_t WholeQueries(const AttentionTile& t) { return rounded_up(t.rows, lanes()); }
 
 // Rows of `depth` elements become columns of kQueries; missing rows are zeros.
 HWY_ATTR void PackRows(const float* x,

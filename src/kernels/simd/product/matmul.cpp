@@ -15,10 +15,6 @@ constexpr std::int64_t kDepth = 1024;
 constexpr std::int64_t kColumns = 768;
 constexpr std::int64_t kRows = 8 * kTileRows;
 
-constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
 // The size of a few parts of about the same size, of at most `most` and whole units.
 std::int64_t even_part(std::int64_t all, std::int64_t most, std::int64_t unit) {
   const std::int64_t parts = std::max<std::int64_t>((all + most - 1) / most, 1);

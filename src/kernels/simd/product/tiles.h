@@ -10,6 +10,10 @@ namespace lowtide::kernels {
 inline constexpr int kTileRows = 6;
 inline constexpr std::int64_t kWidestPanel = 32;  // columns, on any instruction set
 
+constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
 // From one tile's packed rows to the next one's: a line more than they take, so that the tiles of
 // a row do not meet in few sets of a cache.
 constexpr std::int64_t tile_stride(std::int64_t count) { return count * kTileRows + 16; }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/simd/product/tiles.h"
 #include "kernels/simd/winograd/winograd.h"
 
 namespace lowtide::kernels {
@@ -17,10 +18,6 @@ inline constexpr int kPoints = kTilePixels * kTilePixels;
 // Between the values of one point and those of the next stands a line of the cache, so that those
 // of a tile do not meet in few sets of it.
 constexpr std::int64_t point_stride(std::int64_t floats) { return floats + 16; }
-
-constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
 
 // Tile i of the batch, sample after sample, row after row.
 class TileGrid {
