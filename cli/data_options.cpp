@@ -1,6 +1,5 @@
 // Options of the data: where it comes from and how its samples are taken.
-#include <map>
-
+#include "cli/choice.h"
 #include "cli/options.h"
 
 namespace lowtide::cli {
@@ -12,8 +11,8 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
           ->add_option(
               "--data", data.source,
               "An .npz or a folder of .npy with the model's inputs and the labels, a folder of IDX "
-              "files, a "
-              "folder of class folders of JPEG and PNG images, a .csv, or a .bin of tokens")
+              "files, a folder of class folders of JPEG and PNG images, a .csv, or a .bin of "
+              "tokens")
           ->type_name("SRC");
   CLI::Option* const validation =
       group
@@ -51,11 +50,9 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
   mean->needs(deviation);
   group->add_option("--temp", data.temp_directory, "Where compressed data is unpacked")
       ->type_name("DIR");
-  const std::map<std::string, TokenType> types = {{"uint16", TokenType::kUint16},
-                                                  {"uint32", TokenType::kUint32}};
-  group->add_option("--token-dtype", data.token_type, "What a .bin of tokens holds")
-      ->transform(CLI::CheckedTransformer(types))
-      ->type_name("uint16|uint32");
+  add_choice<TokenType>(*group, "--token-dtype", data.token_type,
+                        {{"uint16", TokenType::kUint16}, {"uint32", TokenType::kUint32}},
+                        "What a .bin of tokens holds");
   add_images(command, data.image);
   return source;
 }
@@ -90,13 +87,9 @@ void add_images(CLI::App& command, ImageSettings& image) {
       ->capture_default_str()
       ->check(CLI::Range(1e-6, 1.0))
       ->type_name("X");
-  group
-      ->add_option_function<std::string>(
-          "--bad-samples", [&image](const std::string& what) { image.skip_bad = what == "skip"; },
-          "Images that cannot be decoded: fail, or skip, which decodes every image once at the "
-          "start to find them")
-      ->check(CLI::IsMember({"fail", "skip"}))
-      ->type_name("fail|skip");
+  add_choice<bool>(*group, "--bad-samples", image.skip_bad, {{"fail", false}, {"skip", true}},
+                   "Images that cannot be decoded: fail, or skip, which decodes every image once "
+                   "at the start to find them");
 }
 
 }  // namespace lowtide::cli

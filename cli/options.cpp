@@ -1,11 +1,12 @@
 #include "cli/options.h"
 
 #include <cstdlib>
-#include <map>
 #include <system_error>
 
 #include "lowtide/error.h"
 #include "lowtide/npy.h"
+
+#include "cli/choice.h"
 
 namespace lowtide::cli {
 namespace {
@@ -111,19 +112,15 @@ void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
 
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
   CLI::Option_group* const group = command.add_option_group("Loss");
-  const std::map<std::string, LossKind> kinds = {
-      {"auto", LossKind::kAuto},
-      {"cross-entropy", LossKind::kCrossEntropy},
-      {"mse", LossKind::kMeanSquaredError},
-      {"l1", LossKind::kMeanAbsoluteError},
-      {"huber", LossKind::kHuber},
-      {"bce", LossKind::kProbabilityBinaryCrossEntropy},
-      {"bce-with-logits", LossKind::kBinaryCrossEntropy}};
-  group
-      ->add_option("--loss", loss.kind,
-                   "auto: cross-entropy for integer labels, mse for float ones")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("auto|cross-entropy|mse|l1|huber|bce|bce-with-logits");
+  add_choice<LossKind>(*group, "--loss", loss.kind,
+                       {{"auto", LossKind::kAuto},
+                        {"cross-entropy", LossKind::kCrossEntropy},
+                        {"mse", LossKind::kMeanSquaredError},
+                        {"l1", LossKind::kMeanAbsoluteError},
+                        {"huber", LossKind::kHuber},
+                        {"bce", LossKind::kProbabilityBinaryCrossEntropy},
+                        {"bce-with-logits", LossKind::kBinaryCrossEntropy}},
+                       "auto: cross-entropy for integer labels, mse for float ones");
   group
       ->add_option("--huber-delta", loss.huber_delta,
                    "The error from which huber grows with its magnitude, not its square")
@@ -139,6 +136,7 @@ void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
   group
       ->add_option("--label-smoothing", loss.label_smoothing,
                    "The share of the target spread over all classes")
+      ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   group->add_option("--class-weights", raw.class_weights, "One float per class")
@@ -147,12 +145,11 @@ void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
 
 void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
   CLI::Option_group* const group = command.add_option_group("Optimizer");
-  const std::map<std::string, OptimizerKind> kinds = {{"sgd", OptimizerKind::kSgd},
-                                                      {"adam", OptimizerKind::kAdam},
-                                                      {"adamw", OptimizerKind::kAdamW}};
-  group->add_option("--optimizer", optimizer.kind, "The update rule, as PyTorch defines it")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("sgd|adam|adamw");
+  add_choice<OptimizerKind>(*group, "--optimizer", optimizer.kind,
+                            {{"sgd", OptimizerKind::kSgd},
+                             {"adam", OptimizerKind::kAdam},
+                             {"adamw", OptimizerKind::kAdamW}},
+                            "The update rule, as PyTorch defines it");
   group->add_option("--lr", optimizer.lr, "Learning rate")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
@@ -168,6 +165,7 @@ void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
       ->type_name("X");
   group->add_option("--betas", optimizer.betas, "Of adam and adamw")
       ->delimiter(',')
+      ->default_str(fmt::format("{}", fmt::join(optimizer.betas, ",")))
       ->type_name("A,B");
   group->add_option("--eps", optimizer.eps, "Of adam and adamw")
       ->capture_default_str()
@@ -186,18 +184,19 @@ void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
 
 void add_schedule(CLI::App& command, Schedule& schedule) {
   CLI::Option_group* const group = command.add_option_group("Schedule");
-  const std::map<std::string, ScheduleKind> kinds = {{"constant", ScheduleKind::kConstant},
-                                                     {"cosine", ScheduleKind::kCosine},
-                                                     {"linear", ScheduleKind::kLinear},
-                                                     {"step", ScheduleKind::kStep},
-                                                     {"one-cycle", ScheduleKind::kOneCycle}};
-  group->add_option("--schedule", schedule.kind, "How the learning rate moves")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("constant|cosine|linear|step|one-cycle");
+  add_choice<ScheduleKind>(*group, "--schedule", schedule.kind,
+                           {{"constant", ScheduleKind::kConstant},
+                            {"cosine", ScheduleKind::kCosine},
+                            {"linear", ScheduleKind::kLinear},
+                            {"step", ScheduleKind::kStep},
+                            {"one-cycle", ScheduleKind::kOneCycle}},
+                           "How the learning rate moves");
   group->add_option("--warmup", schedule.warmup, "Steps of linear rise at the start")
+      ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   group->add_option("--min-lr", schedule.min_lr, "Where cosine and linear end")
+      ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
   group->add_option("--step-size", schedule.step_size, "Steps between drops")
@@ -267,7 +266,8 @@ void add_budget(CLI::App& command, MemorySettings& memory) {
       },
       "Bound on the resident memory of the whole process: bytes, or 300MB, 512MiB, 1.5GiB; auto: "
       "the container's limit, else what is free",
-      "BYTES|auto");
+      "BYTES|auto")
+      ->default_str("auto");
 }
 
 void add_planning(CLI::App& command, MemorySettings& memory) {
@@ -276,7 +276,8 @@ void add_planning(CLI::App& command, MemorySettings& memory) {
       [&memory](const std::string& text) {
         memory.micro_batch = text == "auto" ? 0 : Bytes::parse(text).count();
       },
-      "Samples per pass; auto: as many as fit, never splitting batch statistics", "N|auto");
+      "Samples per pass; auto: as many as fit, never splitting batch statistics", "N|auto")
+      ->default_str("auto");
   CLI::Option* const spill =
       command
           .add_option("--spill", memory.spill,
@@ -288,18 +289,12 @@ void add_planning(CLI::App& command, MemorySettings& memory) {
       [&memory](const std::string& text) { memory.spill_limit = Bytes::parse(text); },
       "Bound on the size of that file; default: what is free", "BYTES")
       ->needs(spill);
-  command.add_option("--policy", memory.policy, "How memory is planned: by lowtide, or a baseline")
-      ->check(CLI::IsMember(
-          {"lowtide", "keep", "chen", "no-bn", "residual-1", "residual-2", "superneurons", "dtr"}))
-      ->capture_default_str()
-      ->type_name("lowtide|keep|chen|no-bn|residual-1|residual-2|superneurons|dtr");
-  command
-      .add_option("--costs", memory.costs,
-                  "Times that planning weighs: of a model of the machine, or measured by running "
-                  "each kernel; auto: measured if cached, for train also if that takes seconds")
-      ->check(CLI::IsMember({"auto", "model", "measured"}))
-      ->capture_default_str()
-      ->type_name("auto|model|measured");
+  add_name(command, "--policy", memory.policy,
+           {"lowtide", "keep", "chen", "no-bn", "residual-1", "residual-2", "superneurons", "dtr"},
+           "How memory is planned: by lowtide, or a baseline");
+  add_name(command, "--costs", memory.costs, {"auto", "model", "measured"},
+           "Times that planning weighs: of a model of the machine, or measured by running each "
+           "kernel; auto: measured if cached, for train also if that takes seconds");
   memory.cost_cache = default_cost_cache();
   command
       .add_option("--cost-cache", memory.cost_cache,
@@ -313,9 +308,8 @@ void add_machine(CLI::App& command, MachineSettings& machine) {
   group->add_option("--threads", machine.threads, "Default: the CPUs this process may use")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  group->add_option("--isa", machine.isa, "Instruction set to hold everything to")
-      ->check(CLI::IsMember({"native", "avx512", "avx2", "reference"}))
-      ->type_name("native|avx512|avx2|reference");
+  add_name(*group, "--isa", machine.isa, {"native", "avx512", "avx2", "reference"},
+           "Instruction set to hold everything to");
 }
 
 void add_checkpoint(CLI::App& command, CheckpointSettings& checkpoint) {
@@ -364,23 +358,24 @@ CLI::Option* add_training(CLI::App& command,
   command.add_flag("--shuffle,!--no-shuffle", settings.data.shuffle,
                    "A new order of the samples each epoch (the default)");
   command.add_flag("--drop-last", settings.data.drop_last, "Leave out a short last batch");
-  command.add_option("--seed", settings.seed, "Of shuffling and dropout")->type_name("N");
+  command.add_option("--seed", settings.seed, "Of shuffling, augmentation and dropout")
+      ->capture_default_str()
+      ->type_name("N");
   add_loss(command, settings.loss, loss);
   add_optimizer(command, settings.optimizer);
   add_schedule(command, settings.schedule);
   add_selection(command, settings.selection);
   add_dropout(command, settings.dropout);
-  const std::map<std::string, RunningStatistics> rules = {{"pytorch", RunningStatistics::kPyTorch},
-                                                          {"onnx", RunningStatistics::kOnnx}};
-  command
-      .add_option("--running-stats", settings.running_statistics,
-                  "Running variance from the batch variance divided by n - 1 (pytorch) or n (onnx)")
-      ->transform(CLI::CheckedTransformer(rules))
-      ->type_name("pytorch|onnx");
+  add_choice<RunningStatistics>(
+      command, "--running-stats", settings.running_statistics,
+      {{"pytorch", RunningStatistics::kPyTorch}, {"onnx", RunningStatistics::kOnnx}},
+      "Running variance from the batch variance divided by n - 1 (pytorch) or n (onnx)");
   command.add_flag(
       "--detect-anomaly", settings.detect_anomaly,
       "Check each step before its updates; where a number is not finite, name the node "
       "that made the first one");
+  command.add_flag("--step-metrics", settings.step_metrics,
+                   "Tell top-5 accuracy and mean absolute error of each step's batch, too");
   add_checkpoint(command, settings.checkpoint);
   add_machine(command, settings.machine);
   return source;

@@ -31,9 +31,12 @@ void add_completion(CLI::App& app, Action& action) {
 void add_man(CLI::App& app, Action& action, const std::string& version) {
   CLI::App* const command =
       app.add_subcommand("man", "Print the manual page: lowtide man | man -l -");
-  command->callback([&app, &action, version] {
-    action = [&app, version] {
-      std::fputs(manual(describe(app), version).c_str(), stdout);
+  const auto markdown = std::make_shared<bool>(false);
+  command->add_flag("--markdown", *markdown, "In Markdown, as in docs/options.md");
+  command->callback([markdown, &app, &action, version] {
+    action = [markdown, &app, version] {
+      const std::vector<CommandText> commands = describe(app);
+      std::fputs((*markdown ? options_page(commands) : manual(commands, version)).c_str(), stdout);
       return 0;
     };
   });

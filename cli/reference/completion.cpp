@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,6 +34,17 @@ std::string type_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
+}
+
+std::string group_of(const CLI::App& command, const CLI::Option& option) {
+  for (const CLI::App* const group :
+       command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
+    const std::vector<const CLI::Option*> inside = options_of(*group);
+    if (std::find(inside.begin(), inside.end(), &option) != inside.end()) {
+      return group->get_group();
+    }
+  }
+  return {};
 }
 
 // Every name with its dashes, in one list.
@@ -75,11 +87,15 @@ std::vector<CommandText> describe(const CLI::App& app) {
     CommandText text{
         .name = command->get_name(), .help = command->get_description(), .options = {}};
     for (const CLI::Option* const option : options_of(*command)) {
+      std::string group = group_of(*command, *option);
+      if (!group.empty() && key_of(*option) == "help") continue;  // each group has one of its own
       OptionText entry{
           .names = {}, .type = type_of(*option), .values = {}, .help = option->get_description()};
       for (const std::string& name : option->get_snames()) entry.names.push_back("-" + name);
       for (const std::string& name : option->get_lnames()) entry.names.push_back("--" + name);
       entry.values = choices(entry.type);
+      if (!option->get_default_str().starts_with('/')) entry.usual = option->get_default_str();
+      entry.group = std::move(group);
       text.options.push_back(std::move(entry));
     }
     commands.push_back(std::move(text));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +26,51 @@ std::string plain(const std::string& text) {
   return safe;
 }
 
+// Text that stands in a table's cell as it is.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '<') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
+std::string row(const OptionText& option) {
+  std::string words = fmt::format("{}", fmt::join(option.names, ", "));
+  if (!words.empty() && !option.type.empty()) words += ' ';
+  words += option.type;
+  // In code only the bar that would end the cell needs care.
+  std::string code;
+  for (const char c : words) code += c == '|' ? std::string("\\|") : std::string(1, c);
+  const std::string usual = option.usual.empty() ? "" : fmt::format("`{}`", option.usual);
+  return fmt::format("| `{}` | {} | {} |\n", code, cell(option.help), usual);
+}
+
 }  // namespace
+
+std::string options_page(const std::vector<CommandText>& commands) {
+  std::string text =
+      "# Every option\n\n"
+      "Written by `lowtide man --markdown` from the program itself; `lowtide COMMAND --help` tells "
+      "the same. Options can also stand in a file: [configuration](configuration.md).\n";
+  for (const CommandText& command : commands) {
+    text += fmt::format("\n## lowtide {}\n\n{}.\n", command.name, command.help);
+    std::vector<std::string> groups;
+    for (const OptionText& option : command.options) {
+      if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) {
+        groups.push_back(option.group);
+      }
+    }
+    for (const std::string& group : groups) {
+      text += fmt::format("\n| {} | | usual |\n|---|---|---|\n", group);
+      for (const OptionText& option : command.options) {
+        if (option.group == group) text += row(option);
+      }
+    }
+  }
+  return text;
+}
 
 std::string manual(const std::vector<CommandText>& commands, const std::string& version) {
   std::string text =
@@ -46,8 +92,11 @@ std::string manual(const std::vector<CommandText>& commands, const std::string& 
       }
       const std::string type =
           option.type.empty() ? "" : fmt::format("\\fI{}\\fR", plain(option.type));
-      text += fmt::format(".TP\n{}{}{}\n{}\n", fmt::join(names, ", "),
-                          names.empty() || type.empty() ? "" : " ", type, plain(option.help));
+      const std::string usual =
+          option.usual.empty() ? "" : fmt::format(" [{}]", plain(option.usual));
+      text +=
+          fmt::format(".TP\n{}{}{}\n{}{}\n", fmt::join(names, ", "),
+                      names.empty() || type.empty() ? "" : " ", type, plain(option.help), usual);
     }
   }
   text +=

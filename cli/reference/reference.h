@@ -14,6 +14,8 @@ struct OptionText {
   std::string type;                 // "N", "FILE.toml", "sgd|adam|adamw"; empty for a flag
   std::vector<std::string> values;  // to choose from; empty: anything
   std::string help;
+  std::string usual;  // value; empty: none, or a place on this machine
+  std::string group;  // "Data"; empty: none
 };
 
 struct CommandText {
@@ -29,5 +31,7 @@ std::string zsh_completion(const std::vector<CommandText>& commands);
 std::string fish_completion(const std::vector<CommandText>& commands);
 // lowtide(1), for man(1).
 std::string manual(const std::vector<CommandText>& commands, const std::string& version);
+// The same in Markdown: docs/options.md.
+std::string options_page(const std::vector<CommandText>& commands);
 
 }  // namespace lowtide::cli

@@ -71,10 +71,7 @@ std::string Progress::line(const StepReport& step, double rate) const {
 void Progress::show(const StepReport& step) {
   samples_ += step.samples;
   ++shown_steps_;
-  loss_sum_ += step.loss;
-  ++steps_;
-  correct_ += std::max<std::int64_t>(step.correct, 0);
-  counted_ += step.counted;
+  epoch_.add(step);
   const auto now = Clock::now();
   const double since = std::chrono::duration<double>(now - shown_).count();
   const double elapsed = std::chrono::duration<double>(now - start_).count();
@@ -100,26 +97,15 @@ void Progress::show(const StepReport& step) {
 void Progress::end_epoch(const StepReport& step) {
   close();
   const auto now = Clock::now();
-  std::string text =
-      fmt::format("epoch {}  loss {:.4f}", step.epoch + 1,
-                  loss_sum_ / static_cast<double>(std::max<std::int64_t>(steps_, 1)));
-  if (step.correct >= 0 && counted_ > 0) {
-    text += fmt::format("  accuracy {:.4f}",
-                        static_cast<double>(correct_) / static_cast<double>(counted_));
-  }
-  if (step.of_tokens) {
-    text +=
-        fmt::format("  perplexity {:.2f}",
-                    std::exp(loss_sum_ / static_cast<double>(std::max<std::int64_t>(steps_, 1))));
+  std::string text = fmt::format("epoch {}  loss {:.4f}", step.epoch + 1, epoch_.loss());
+  for (const auto& [name, value] : epoch_.metrics()) {
+    text += fmt::format("  {} {:.4f}", name, value);
   }
   text += fmt::format("  lr {:.4g}  {}", step.lr,
                       duration_text(std::chrono::duration<double>(now - epoch_start_).count()));
   say(json_, text);
   epoch_start_ = now;
-  loss_sum_ = 0;
-  steps_ = 0;
-  correct_ = 0;
-  counted_ = 0;
+  epoch_ = {};
 }
 
 void Progress::close() {

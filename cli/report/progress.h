@@ -8,6 +8,8 @@
 #include "lowtide/plan.h"
 #include "lowtide/trainer.h"
 
+#include "cli/report/metric_sums.h"
+
 namespace lowtide::cli {
 
 // The plan as a header of a few lines.
@@ -42,11 +44,7 @@ class Progress {
   Clock::time_point epoch_start_ = start_;
   std::int64_t samples_ = 0;
   std::int64_t shown_steps_ = 0;  // of this process: a resumed run has made others before
-  // Of the epoch so far.
-  double loss_sum_ = 0;
-  std::int64_t steps_ = 0;
-  std::int64_t correct_ = 0;
-  std::int64_t counted_ = 0;
+  MetricSums epoch_;              // so far
 };
 
 }  // namespace lowtide::cli

@@ -1,14 +1,14 @@
 #include "cli/report/trace_report.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
+#include <ostream>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "lowtide/error.h"
+#include "cli/report/whole_file.h"
 
 namespace lowtide::cli {
 namespace {
@@ -68,10 +68,7 @@ void write_trace(const TraceReport& report, const std::filesystem::path& path) {
        {{"step_seconds", report.seconds},
         {"peak_flops_per_second", report.peaks.flops_per_second},
         {"peak_bytes_per_second", report.peaks.bytes_per_second}}}};
-  std::ofstream file(path);
-  file << trace.dump() << '\n';
-  file.close();
-  if (!file) throw Error(ErrorCode::kIo, path.string() + ": cannot write the trace");
+  write_whole(path, "trace", [&](std::ostream& stream) { stream << trace.dump() << '\n'; });
 }
 
 std::string trace_text(const TraceReport& report) {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cli/report/step_log.h"
+#include "cli/report/metric_sums.h"
 
 namespace lowtide::cli {
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -17,11 +18,12 @@
 #include "cli/options.h"
 #include "cli/report/curves.h"
 #include "cli/report/html_page.h"
+#include "cli/report/metric_sums.h"
 #include "cli/report/progress.h"
 #include "cli/report/report_json.h"
-#include "cli/report/step_log.h"
 #include "cli/report/trace_report.h"
 #include "cli/train/event_log.h"
+#include "cli/train/step_log.h"
 #include "cli/train/validation.h"
 
 namespace lowtide::cli {
@@ -53,27 +55,19 @@ struct Options {
 struct Totals {
   std::vector<double> losses;
   std::vector<double> seconds;
-  double spill_wait = 0;  // of all of them
-  std::int64_t epoch_correct = 0;
-  std::int64_t epoch_counted = 0;
-  bool has_accuracy = false;
+  double spill_wait = 0;                 // of all of them
   std::optional<EvalReport> validation;  // the last one
-  std::optional<double> accuracy;        // of the last whole epoch, on the training data as seen
+  MetricSums epoch;
+  std::map<std::string, double> metrics;  // of the last whole epoch, on the training data as seen
 
   void add(const StepReport& step) {
     losses.push_back(step.loss);
     seconds.push_back(step.seconds);
     spill_wait += step.spill_wait;
-    has_accuracy = step.correct >= 0;
-    epoch_correct += std::max<std::int64_t>(step.correct, 0);
-    epoch_counted += step.counted;
-    if (step.epoch_ends) {
-      if (has_accuracy && epoch_counted > 0) {
-        accuracy = static_cast<double>(epoch_correct) / static_cast<double>(epoch_counted);
-      }
-      epoch_correct = 0;
-      epoch_counted = 0;
-    }
+    epoch.add(step);
+    if (!step.epoch_ends) return;
+    metrics = epoch.metrics();
+    epoch = {};
   }
 };
 
@@ -92,7 +86,7 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
   std::vector<double> seconds = totals.seconds;
   std::sort(seconds.begin(), seconds.end());
   nlohmann::json metrics = nlohmann::json::object();
-  if (totals.accuracy) metrics["train_accuracy"] = *totals.accuracy;
+  for (const auto& [name, value] : totals.metrics) metrics["train_" + name] = value;
   if (totals.validation) {
     metrics["val_loss"] = totals.validation->loss;
     for (const auto& [name, value] : totals.validation->metrics) metrics["val_" + name] = value;

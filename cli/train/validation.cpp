@@ -33,6 +33,14 @@ Validator::Validator(const ValidationOptions& options, const DataSettings& data,
     throw Error(ErrorCode::kInvalidArgument,
                 "--eval-every, --keep-best and --early-stop need --val or --val-split");
   }
+  // A run that could not write its best model has saved a checkpoint of the same state.
+  const bool at_best =
+      trainer.steps_done() > 0 && trainer.standing().best_step == trainer.steps_done();
+  if (active_ && at_best) save_best();
+}
+
+void Validator::save_best() const {
+  if (!options_.keep_best.empty()) trainer_->save(options_.keep_best);
 }
 
 std::optional<EvalReport> Validator::after(const StepReport& step) {
@@ -40,7 +48,7 @@ std::optional<EvalReport> Validator::after(const StepReport& step) {
   if (!active_ || !(due || step.step == trainer_->total_steps())) return std::nullopt;
   EvalReport report = trainer_->validate();
   const bool best = trainer_->standing().best_step == step.step;
-  if (best && !options_.keep_best.empty()) trainer_->save(options_.keep_best);
+  if (best) save_best();
   words_ = fmt::format("step {}: validation loss {:.6f}", step.step, report.loss);
   for (const auto& [name, value] : report.metrics) {
     words_ += fmt::format(", {} {:.4f}", name, value);

@@ -23,7 +23,8 @@ void add_validation(CLI::App& command, ValidationOptions& options);
 
 class Validator {
  public:
-  // Throws Error(kInvalidArgument) where the options ask for validation and there is no data.
+  // Throws Error(kInvalidArgument) where the options ask for validation and there is no data. Where
+  // a run goes on from its best state, that is written again.
   Validator(const ValidationOptions& options, const DataSettings& data, Trainer& trainer);
 
   // After a step, and after the last one of all in any case: validates if it is time, and writes
@@ -37,6 +38,8 @@ class Validator {
   [[nodiscard]] bool ends() const;
 
  private:
+  void save_best() const;
+
   ValidationOptions options_;
   Trainer* trainer_;
   bool active_;

@@ -148,6 +148,9 @@ struct TrainSettings {
   // weights as they were before it. Updates then wait for the norm of the gradients, as they do for
   // clipping, which may take memory; the numbers are the same.
   bool detect_anomaly = false;
+  // Tell of each batch what `eval` tells beside accuracy and perplexity, which come in any case:
+  // top-5 accuracy, mean absolute error.
+  bool step_metrics = false;
   bool report = false;  // keep what a report shows: PlanReport's sweep and tensors
   bool trace = false;   // keep the times of the fastest step's nodes
 };

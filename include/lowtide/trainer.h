@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct StepReport {
   std::int64_t step = 0;   // updates done, this one included
   std::int64_t epoch = 0;  // counted from 0
   double loss = 0;         // mean over the whole batch, before the update
+  double loss_weight = 0;  // what it is a mean of: elements, or the weights of labels that count
   double lr = 0;
   double grad_norm = 0;  // before clipping
   double seconds = 0;
@@ -26,7 +28,10 @@ struct StepReport {
   std::int64_t samples = 0;
   std::int64_t correct = -1;  // right labels among `counted`; -1 without class labels
   std::int64_t counted = 0;
-  bool of_tokens = false;  // whether exp(loss) is a perplexity, as in EvalReport
+  // With TrainSettings::step_metrics, as EvalReport has them.
+  std::optional<std::int64_t> top_five;  // labels among the five largest outputs
+  std::optional<double> absolute_error;  // its mean
+  bool of_tokens = false;                // whether exp(loss) is a perplexity, as in EvalReport
   Bytes resident;
   bool epoch_ends = false;
 

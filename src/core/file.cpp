@@ -37,7 +37,8 @@ int open_unlinked(const std::filesystem::path& directory) {
 }  // namespace
 
 File File::open(const std::filesystem::path& path) {
-  const int descriptor = open_retrying(path.c_str(), O_RDONLY);
+  // Opening a pipe would otherwise wait for a writer.
+  const int descriptor = open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) throw system_error("open", path.string());
   File file(descriptor, path.string());
   struct stat status = {};

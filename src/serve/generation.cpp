@@ -133,37 +133,49 @@ class Window {
 }  // namespace
 
 std::int64_t choose_token(std::span<const float> logits, const Choice& choice, double draw) {
-  std::vector<std::int64_t> order(logits.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::vector<std::int64_t> tokens(logits.size());
+  std::iota(tokens.begin(), tokens.end(), std::int64_t{0});
   const auto logit = [&](std::int64_t token) { return logits[static_cast<std::size_t>(token)]; };
   // Minus infinity is a token that never comes.
-  const auto bad = std::find_if(order.begin(), order.end(), [&](std::int64_t token) {
+  const auto bad = std::find_if(tokens.begin(), tokens.end(), [&](std::int64_t token) {
     return std::isnan(logit(token)) || logit(token) == INFINITY;
   });
-  if (bad != order.end()) {
+  if (bad != tokens.end()) {
     throw fail(ErrorCode::kNumeric, "the logit of token {} is {}", *bad, logit(*bad));
   }
-  // The likeliest first, of equal ones that of the lower number.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return logit(a) > logit(b); });
-  if (choice.temperature == 0) return order.front();
-  if (choice.top_k > 0 && choice.top_k < static_cast<std::int64_t>(order.size())) {
-    order.resize(static_cast<std::size_t>(choice.top_k));
+  // Of equal ones that of the lower number.
+  const auto likelier = [&](std::int64_t a, std::int64_t b) {
+    return logit(a) > logit(b) || (logit(a) == logit(b) && a < b);
+  };
+  std::size_t sorted = 0;
+  // Puts the likeliest in order, twice as many each time: a draw seldom asks for many.
+  const auto sort_more = [&] {
+    constexpr std::size_t kFirst = 32;
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(sorted);
+    sorted = std::min(std::max(2 * sorted, kFirst), tokens.size());
+    std::partial_sort(begin, tokens.begin() + static_cast<std::ptrdiff_t>(sorted), tokens.end(),
+                      likelier);
+  };
+  if (choice.top_k > 0 && choice.top_k < static_cast<std::int64_t>(tokens.size())) {
+    std::nth_element(tokens.begin(), tokens.begin() + choice.top_k, tokens.end(), likelier);
+    tokens.resize(static_cast<std::size_t>(choice.top_k));
   }
-  if (logit(order.front()) == -INFINITY) {
-    throw fail(ErrorCode::kNumeric, "every logit is -inf");
-  }
+  sort_more();
+  const float largest = logit(tokens.front());
+  if (choice.temperature == 0) return tokens.front();
+  if (largest == -INFINITY) throw fail(ErrorCode::kNumeric, "every logit is -inf");
   const auto weight = [&](std::int64_t token) {
-    return std::exp((double{logit(token)} - double{logit(order.front())}) / choice.temperature);
+    return std::exp((double{logit(token)} - double{largest}) / choice.temperature);
   };
   double left = 0;
-  for (const std::int64_t token : order) left += weight(token);
+  for (const std::int64_t token : tokens) left += weight(token);
   left *= draw;
-  for (const std::int64_t token : order) {
-    left -= weight(token);
-    if (left < 0) return token;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i == sorted) sort_more();
+    left -= weight(tokens[i]);
+    if (left < 0) return tokens[i];
   }
-  return order.back();  // what rounding left over
+  return tokens.front();  // takes what rounding left over
 }
 
 void generate(const GenerateSettings& settings, const std::function<void(std::int64_t)>& take) {

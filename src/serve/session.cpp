@@ -57,7 +57,7 @@ Session::Session(const onnx::ModelFile& file,
       {.kernels = kernels_.distinct(), .nodes = graph.node_count(), .threads = machine.threads},
       memory);
   LT_CHECK(plan::check(graph, costs, offsets, plan).empty(), "a plan must be right");
-  arena_.emplace(std::max(plan.arena_bytes, state.bytes()));
+  arena_.emplace(std::max(plan.arena_bytes, state.bytes()), memory::Pages::kHuge);
   state.load(arena_->data());
   program_.emplace(run::Program::bind(graph, plan, kernels_, arena_->data()));
 }

@@ -59,4 +59,20 @@ float loss_normalizer(const Loss& loss, const data::Batch& batch, std::int64_t& 
   return sum > 0 ? static_cast<float>(1.0 / sum) : 0.0F;
 }
 
+void add_results(const Unit& unit, StepReport& report) {
+  const PassGraph& pass = unit.pass;
+  if (pass.loss.valid()) report.loss += read_scalar<double>(unit, pass.loss);
+  if (pass.correct.valid()) report.correct += read_scalar<std::int64_t>(unit, pass.correct);
+  if (pass.top_five.valid()) {
+    report.top_five = report.top_five.value_or(0) + read_scalar<std::int64_t>(unit, pass.top_five);
+  }
+  if (pass.absolute_error.valid()) {
+    report.absolute_error =
+        report.absolute_error.value_or(0) + read_scalar<double>(unit, pass.absolute_error);
+  }
+  if (pass.grad_norm.valid()) {
+    report.grad_norm = static_cast<double>(read_scalar<float>(unit, pass.grad_norm));
+  }
+}
+
 }  // namespace lowtide::train

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "lowtide/trainer.h"
+
 #include "data/loader.h"
 #include "train/fit/configuration.h"
 #include "train/prepare/recipe.h"
@@ -25,6 +27,10 @@ void feed_pass(const Unit& unit, const data::Batch& batch, std::int64_t first, f
 // for cross-entropy 1 / (sum of the weights of the labels that count), 0 where none does. Sets
 // `counted` to the number of labels that count (of elements, without classes).
 float loss_normalizer(const Loss& loss, const data::Batch& batch, std::int64_t& counted);
+
+// Adds what a pass gave: its part of the loss and the metrics, and the norm of the gradients where
+// this is the pass that updates.
+void add_results(const Unit& unit, StepReport& report);
 
 // A scalar output after a step.
 template <class T>

@@ -292,6 +292,7 @@ StepReport TrainingRun::step() {
   report.correct = configuration_->main().pass.correct.valid() ? 0 : -1;
   if (trace_) trace_->begin_step();
   const float scale = loss_normalizer(recipe_.loss, batch, report.counted);
+  report.loss_weight = scale > 0 ? 1.0 / static_cast<double>(scale) : 0.0;
   statistics_->take(*state_);
   for_programs(batch, scale, report.lr, [&](const Unit& unit, std::int64_t first) {
     FiniteGuard guard(unit);
@@ -305,12 +306,7 @@ StepReport TrainingRun::step() {
       throw error;
     }
     report.spill_wait += unit.program->waited() - waited;
-    const PassGraph& pass = unit.pass;
-    if (pass.loss.valid()) report.loss += read_scalar<double>(unit, pass.loss);
-    if (pass.correct.valid()) report.correct += read_scalar<std::int64_t>(unit, pass.correct);
-    if (pass.grad_norm.valid()) {
-      report.grad_norm = static_cast<double>(read_scalar<float>(unit, pass.grad_norm));
-    }
+    add_results(unit, report);
     return true;
   });
   if (trace_) trace_->end_step();

@@ -199,7 +199,7 @@ TEST(Tokens, TellThePerplexityWhileTraining) {
                      std::exp(last["val_loss"].get<double>()));
     EXPECT_GE(last["accuracy"].get<double>(), 0);
   }
-  const std::string epoch = core::text("epoch 2  loss {:.4f}  accuracy {:.4f}  perplexity {:.2f}",
+  const std::string epoch = core::text("epoch 2  loss {:.4f}  accuracy {:.4f}  perplexity {:.4f}",
                                        last["loss"].get<double>(), last["accuracy"].get<double>(),
                                        last["perplexity"].get<double>());
   EXPECT_NE(outcome.out.find(epoch), std::string::npos) << epoch << "\n" << outcome.out;

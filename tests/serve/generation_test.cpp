@@ -1,9 +1,11 @@
 // How one token is chosen.
 #include "serve/generation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,6 +50,30 @@ TEST(Choice, TopKLeavesTheOthersOut) {
   EXPECT_NEAR(two.at(0), 1 / (1 + odds), 2e-4);
   EXPECT_EQ(shares(logits, {.top_k = 1}).at(2), shares(logits, {.temperature = 0}).at(2));
   EXPECT_EQ(shares(logits, {.top_k = 9}), shares(logits, {}));
+}
+
+// The likeliest first, however many there are and however few are put in order.
+TEST(Choice, OfManyTokensIsThatOfAllInOrder) {
+  std::vector<float> logits;
+  for (int i = 0; i < 300; ++i) logits.push_back(static_cast<float>(i * 37 % 101) / 20);
+  std::vector<std::int64_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const auto logit = [&](std::int64_t token) { return logits[static_cast<std::size_t>(token)]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return logit(a) > logit(b); });
+  for (const std::size_t among : {1U, 31U, 32U, 33U, 64U, 150U, 300U}) {
+    double sum = 0;
+    for (std::size_t i = 0; i < among; ++i) sum += std::exp(double{logit(order[i])});
+    double before = 0;
+    for (std::size_t i = 0; i < among; ++i) {
+      const double share = std::exp(double{logit(order[i])}) / sum;
+      EXPECT_EQ(
+          choose_token(logits, {.top_k = static_cast<std::int64_t>(among)}, before + share / 2),
+          order[i])
+          << among << " " << i;
+      before += share;
+    }
+  }
 }
 
 TEST(Choice, OfNoTemperatureIsTheFirstOfTheLargest) {

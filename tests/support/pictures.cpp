@@ -50,6 +50,10 @@ void write_png(const std::filesystem::path& path, const Picture& picture, const 
     palette.push_back({style.palette[i], style.palette[i + 1], style.palette[i + 2]});
   }
   if (!palette.empty()) png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
+  std::vector<std::uint8_t> exif = style.exif;
+  if (!exif.empty()) {
+    png_set_eXIf_1(png, info, static_cast<png_uint_32>(exif.size()), exif.data());
+  }
   png_write_info(png, info);
   const std::size_t stride = picture.samples.size() / static_cast<std::size_t>(picture.height);
   std::vector<std::uint8_t> samples = picture.samples;

@@ -25,6 +25,7 @@ struct PngStyle {
   bool interlaced = false;
   bool wide = false;                  // 16 bits a sample
   std::vector<std::uint8_t> palette;  // red, green, blue of each; samples are then its indices
+  std::vector<std::uint8_t> exif;     // the content of a chunk eXIf
 };
 
 void write_png(const std::filesystem::path& path,

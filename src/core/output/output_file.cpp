@@ -50,17 +50,23 @@ int retrying(Call call) {
   }
 }
 
+// Makes renames in a folder last through a power cut; false, with the reason in errno, where the
+// disk fails. Not all file systems can, and not every folder may be read: then renames still hold
+// while the system runs.
+bool sync_folder(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return true;
+  const bool done = retrying([&] { return ::fsync(descriptor); }) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return done || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EROFS;
+}
+
 }  // namespace
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-void sync_folder(const std::filesystem::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  static_cast<void>(::fsync(descriptor));
-  ::close(descriptor);
 }
 
 OutputFile::OutputFile(const std::filesystem::path& path) : path_(path) {
@@ -109,7 +115,7 @@ void OutputFile::commit() {
   sync();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw cannot("replace", path_);
   ::close(std::exchange(descriptor_, -1));
-  sync_folder(folder_of(path_));
+  if (!sync_folder(folder_of(path_))) throw cannot("make sure that it stays in its folder", path_);
 }
 
 void remove_stale_outputs(const std::filesystem::path& path) {

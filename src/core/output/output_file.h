@@ -37,10 +37,6 @@ class OutputFile {
 // The folder that a file's name stands in.
 std::filesystem::path folder_of(const std::filesystem::path& path);
 
-// Makes renames in a folder last through a power cut. Not all file systems can; then they still
-// hold while the system runs.
-void sync_folder(const std::filesystem::path& folder);
-
 // Removes the temporaries that killed processes left beside `path`; one that is being written
 // stays.
 void remove_stale_outputs(const std::filesystem::path& path);

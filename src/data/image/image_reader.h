@@ -37,7 +37,7 @@ class ImageReader {
   virtual ~ImageReader() = default;
 
   [[nodiscard]] ImageSize size() const { return size_; }
-  // What turns the stored pixels upright, as the metadata of a JPEG says.
+  // What turns the stored pixels upright, as the file's Exif metadata says.
   [[nodiscard]] const Turn& upright() const { return upright_; }
   // What decoding takes on the heap at most.
   [[nodiscard]] Bytes memory() const { return memory_; }

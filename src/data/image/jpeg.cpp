@@ -1,11 +1,8 @@
-// JPEG through libjpeg-turbo. Its errors leave by longjmp: each call that may fail is made by a
-// function that holds nothing to clean up, and the error is thrown one level above.
+// JPEG through libjpeg-turbo.
 #include <algorithm>
 #include <array>
-#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <vector>
 
 #include <jerror.h>
@@ -14,7 +11,7 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "data/image/exif.h"
-#include "data/image/image_reader.h"
+#include "data/image/guarded_reader.h"
 #include "data/versions.h"
 
 namespace lowtide::data {
@@ -25,7 +22,7 @@ constexpr std::size_t kInput = 16 * 1024;
 constexpr int kMostScans = 64;
 constexpr Bytes kFixedMemory = Bytes(256 * 1024);
 
-class JpegReader final : public ImageReader {
+class JpegReader final : public GuardedReader {
  public:
   explicit JpegReader(const ByteSource& file);
   JpegReader(const JpegReader&) = delete;
@@ -43,66 +40,26 @@ class JpegReader final : public ImageReader {
     return *static_cast<JpegReader*>(jpeg->client_data);
   }
 
-  // Runs f(); where it jumped out, throws what the library said.
-  template <class F>
-  void guarded(F&& f) {
-    if (!survives(f)) {
-      if (unread_) throw *unread_;
-      throw core::fail(ErrorCode::kInvalidFile, "{}: {}", file_.name(), message_.data());
-    }
-  }
-
-  template <class F>
-  bool survives(F& f) {
-    if (setjmp(jump_) != 0) return false;
-    f();
-    return true;
-  }
-
   void set_callbacks();
   [[nodiscard]] Bytes coefficients() const;
   void convert_cmyk(std::span<std::uint8_t> row) const;
 
-  ByteSource file_;
-  Bytes at_;  // of the file: where the next bytes to decode come from
   jpeg_decompress_struct jpeg_ = {};
   jpeg_error_mgr errors_ = {};
   jpeg_source_mgr source_ = {};
   jpeg_progress_mgr progress_ = {};
   std::array<std::byte, kInput> input_ = {};
-  std::array<char, JMSG_LENGTH_MAX> message_ = {};
-  std::optional<Error> unread_;  // why the file could not be read; then the image is not to blame
-  std::jmp_buf jump_ = {};
   int channels_ = 0;
   std::vector<std::uint8_t> cmyk_;  // one row, where the file has four colours
 };
-
-// Fills the input buffer; false at the end of the file, and where reading fails, with the reason.
-bool refill(const ByteSource& file,
-            Bytes& at,
-            std::span<std::byte> buffer,
-            std::size_t& count,
-            std::optional<Error>& unread) {
-  const Bytes left = file.size() - at;
-  if (left <= Bytes(0)) return false;
-  count =
-      static_cast<std::size_t>(std::min(left.count(), static_cast<std::int64_t>(buffer.size())));
-  try {
-    file.read_at(at, buffer.first(count));
-  } catch (const Error& error) {
-    unread = error;
-    return false;
-  }
-  at += Bytes(static_cast<std::int64_t>(count));
-  return true;
-}
 
 void JpegReader::set_callbacks() {
   jpeg_.err = jpeg_std_error(&errors_);
   errors_.error_exit = [](j_common_ptr jpeg) {
     JpegReader& self = of(jpeg);
-    jpeg->err->format_message(jpeg, self.message_.data());
-    std::longjmp(self.jump_, 1);
+    static_assert(JMSG_LENGTH_MAX <= kLongestMessage);
+    jpeg->err->format_message(jpeg, self.message().data());
+    self.jump();
   };
   errors_.output_message = [](j_common_ptr) {};
   // Damaged pixels are an error; bytes between markers and odd version numbers are not.
@@ -117,8 +74,10 @@ void JpegReader::set_callbacks() {
   source_.resync_to_restart = jpeg_resync_to_restart;
   source_.fill_input_buffer = [](j_decompress_ptr jpeg) -> boolean {
     JpegReader& self = of(jpeg);
-    std::size_t count = 0;
-    if (!refill(self.file_, self.at_, self.input_, count, self.unread_)) {
+    const std::int64_t left = (self.file_.size() - self.at_).count();
+    const auto count = static_cast<std::size_t>(
+        std::clamp(left, std::int64_t{0}, static_cast<std::int64_t>(kInput)));
+    if (count == 0 || !self.take(std::span(self.input_).first(count))) {
       ERREXIT(jpeg, JERR_INPUT_EOF);
     }
     self.source_.next_input_byte = reinterpret_cast<const JOCTET*>(self.input_.data());
@@ -136,13 +95,13 @@ void JpegReader::set_callbacks() {
   progress_.progress_monitor = [](j_common_ptr jpeg) {
     JpegReader& self = of(jpeg);
     if (self.jpeg_.input_scan_number > kMostScans) {
-      std::snprintf(self.message_.data(), self.message_.size(), "more than %d scans", kMostScans);
-      std::longjmp(self.jump_, 1);
+      std::snprintf(self.message().data(), self.message().size(), "more than %d scans", kMostScans);
+      self.jump();
     }
   };
 }
 
-JpegReader::JpegReader(const ByteSource& file) : file_(file) {
+JpegReader::JpegReader(const ByteSource& file) : GuardedReader(file) {
   set_callbacks();
   const auto read_header = [this] {
     jpeg_create_decompress(&jpeg_);

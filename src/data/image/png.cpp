@@ -1,17 +1,15 @@
-// PNG through libpng. Its errors leave by longjmp, as those of JPEG do.
+// PNG through libpng.
 #include <algorithm>
-#include <array>
-#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <vector>
 
 #include <png.h>
 
 #include "core/check.h"
 #include "core/text.h"
-#include "data/image/image_reader.h"
+#include "data/image/exif.h"
+#include "data/image/guarded_reader.h"
 #include "data/versions.h"
 
 namespace lowtide::data {
@@ -20,7 +18,7 @@ namespace {
 // Inflating takes this much, whatever the image; chunks that are held are bounded by as much.
 constexpr Bytes kFixedMemory = Bytes(256 * 1024);
 
-class PngReader final : public ImageReader {
+class PngReader final : public GuardedReader {
  public:
   explicit PngReader(const ByteSource& file);
   PngReader(const PngReader&) = delete;
@@ -33,34 +31,14 @@ class PngReader final : public ImageReader {
   void finish() override;
 
  private:
-  template <class F>
-  void guarded(F&& f) {
-    if (!survives(f)) {
-      if (unread_) throw *unread_;
-      throw core::fail(ErrorCode::kInvalidFile, "{}: {}", file_.name(), message_.data());
-    }
-  }
-
-  template <class F>
-  bool survives(F& f) {
-    if (setjmp(jump_) != 0) return false;
-    f();
-    return true;
-  }
-
   static void fail(png_structp png, png_const_charp message);
   static void give(png_structp png, png_bytep into, std::size_t count);
-  [[nodiscard]] bool take(std::span<std::byte> into);
   void read_header();
+  [[nodiscard]] Turn turn();
   void read_whole();
 
-  ByteSource file_;
-  Bytes at_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
-  std::array<char, 256> message_ = {};
-  std::optional<Error> unread_;  // why the file could not be read; then the image is not to blame
-  std::jmp_buf jump_ = {};
   std::size_t row_bytes_ = 0;
   std::vector<std::uint8_t> whole_;  // an interlaced image
   std::vector<std::uint8_t> skipped_;
@@ -70,21 +48,8 @@ class PngReader final : public ImageReader {
 
 void PngReader::fail(png_structp png, png_const_charp message) {
   auto* const self = static_cast<PngReader*>(png_get_error_ptr(png));
-  std::snprintf(self->message_.data(), self->message_.size(), "%s", message);
-  std::longjmp(self->jump_, 1);
-}
-
-bool PngReader::take(std::span<std::byte> into) {
-  const Bytes count(static_cast<std::int64_t>(into.size()));
-  if (count > file_.size() - at_) return false;
-  try {
-    file_.read_at(at_, into);
-  } catch (const Error& error) {
-    unread_ = error;
-    return false;
-  }
-  at_ += count;
-  return true;
+  std::snprintf(self->message().data(), self->message().size(), "%s", message);
+  self->jump();
 }
 
 void PngReader::give(png_structp png, png_bytep into, std::size_t count) {
@@ -94,7 +59,7 @@ void PngReader::give(png_structp png, png_bytep into, std::size_t count) {
   }
 }
 
-PngReader::PngReader(const ByteSource& file) : file_(file) {
+PngReader::PngReader(const ByteSource& file) : GuardedReader(file) {
   const auto ignore = [](png_structp, png_const_charp) {};
   png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fail, ignore);
   LT_CHECK(png_ != nullptr, "libpng is the one this was built with");
@@ -103,6 +68,7 @@ PngReader::PngReader(const ByteSource& file) : file_(file) {
     size_ = {.width = png_get_image_width(png_, info_),
              .height = png_get_image_height(png_, info_)};
     check_image_size(file_, size_);
+    upright_ = turn();
     // Two rows of 16-bit colours with transparency; or all of it, at up to three bytes a pixel.
     memory_ = kFixedMemory + Bytes(size_.width * 16);
     if (png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE) {
@@ -124,8 +90,18 @@ void PngReader::read_header() {
   png_set_user_limits(png_, kLongestImageSide, kLongestImageSide);
   png_set_chunk_malloc_max(png_, static_cast<png_alloc_size_t>(kFixedMemory.count()));
   // Texts, profiles and the like are passed over.
+  constexpr png_byte kExif[] = "eXIf";
   png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_AS_DEFAULT, kExif, 1);
   png_read_info(png_, info_);
+}
+
+// As the chunk says that may stand before the pixels.
+Turn PngReader::turn() {
+  png_uint_32 count = 0;
+  png_bytep content = nullptr;
+  if (png_get_eXIf_1(png_, info_, &count, &content) == 0) return {};
+  return turn_of_exif(std::as_bytes(std::span(content, count)));
 }
 
 int PngReader::start(int channels, int) {

@@ -15,10 +15,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Error unlisted(const fs::path& folder, const fs::filesystem_error& error) {
+  return core::fail(ErrorCode::kIo, "{}: cannot list all of it: {}", folder.string(),
+                    error.code().message());
+}
+
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    entries.push_back(entry.path());
+  try {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      entries.push_back(entry.path());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw unlisted(folder, error);
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -56,16 +65,25 @@ fs::path part_of(const fs::path& folder, Split split) {
   return split == Split::kTrain ? folder / "train" : *test;
 }
 
-// Every image file below a class folder; files of other kinds are counted.
+// Every image file below a class folder, links that lead nowhere included: opening them says so.
+// Files of other kinds are counted.
 std::vector<fs::path> images_below(const fs::path& folder, std::int64_t& others) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file() || hidden(entry.path())) continue;
-    if (has_image_name(entry.path())) {
-      files.push_back(entry.path());
-    } else {
-      ++others;
+  try {
+    fs::recursive_directory_iterator entry(folder);
+    for (; entry != fs::recursive_directory_iterator(); ++entry) {
+      if (hidden(entry->path())) {
+        entry.disable_recursion_pending();
+      } else if (entry->is_regular_file() || entry->status().type() == fs::file_type::not_found) {
+        if (has_image_name(entry->path())) {
+          files.push_back(entry->path());
+        } else {
+          ++others;
+        }
+      }
     }
+  } catch (const fs::filesystem_error& error) {
+    throw unlisted(folder, error);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -133,7 +151,8 @@ class Collector {
         largest_ = path;
       }
     } catch (const Error& error) {
-      if (!options_.image.skip_bad) throw;
+      // Of a file that the disk does not give, nobody knows whether it is bad.
+      if (!options_.image.skip_bad || error.code() == ErrorCode::kIo) throw;
       if (skipped_++ < kNamed) content_.notes.push_back(core::text("left out: {}", error.what()));
       return;
     }

@@ -22,7 +22,7 @@ namespace lowtide::data {
 //
 // Opening reads every file's header, so that sizes, and with them the memory that decoding takes,
 // are known. A file that is no image is an error, or left out; to leave out those whose pixels are
-// damaged, opening decodes every image once.
+// damaged, opening decodes every image once. A file that cannot be read is an error in any case.
 class ImageFolder final : public Dataset {
  public:
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& folder,

@@ -32,7 +32,10 @@ constexpr std::int64_t kManyLogits = std::int64_t{1} << 20U;
 
 constexpr std::int64_t kFive = 5;
 
-enum class Purpose { kTraining, kEvaluation };
+struct LossUse {
+  bool gradients = false;  // they follow
+  bool metrics = false;    // those that cost something are wanted, too
+};
 
 // The linear layer that makes the logits, where there are so many that it is computed with the
 // loss.
@@ -46,7 +49,7 @@ std::optional<passes::LinearHead> large_head(const graph::Graph& graph,
 }
 
 void add_cross_entropy(
-    GraphBuilder& builder, const Loss& loss, ValueId logits, Purpose purpose, PassGraph& pass) {
+    GraphBuilder& builder, const Loss& loss, ValueId logits, LossUse use, PassGraph& pass) {
   ValueId weights;
   if (!loss.class_weights.empty()) {
     weights =
@@ -63,12 +66,12 @@ void add_cross_entropy(
                                        pass.normalizer,
                                        {.loss = attributes,
                                         .transposed = head->transposed,
-                                        .gradients = purpose == Purpose::kTraining,
+                                        .gradients = use.gradients,
                                         .learned = learned},
                                        weights);
   } else {
     values = ops::cross_entropy(builder, logits, pass.labels, pass.normalizer, attributes, weights);
-    if (purpose == Purpose::kEvaluation && loss.classes > kFive) {
+    if (use.metrics && loss.classes > kFive) {
       pass.top_five = ops::top_hits(
           builder, logits, pass.labels,
           {.class_axis = loss.class_axis, .ignore_index = loss.ignore_index, .among = kFive});
@@ -81,7 +84,7 @@ void add_cross_entropy(
 // The loss and the inputs it needs, appended to a pass whose model output is `output`. Nodes that
 // the loss does not need are dropped.
 void add_loss(
-    GraphBuilder& builder, const Recipe& recipe, ValueId output, Purpose purpose, PassGraph& pass) {
+    GraphBuilder& builder, const Recipe& recipe, ValueId output, LossUse use, PassGraph& pass) {
   const Loss& loss = recipe.loss;
   builder.set_phase(graph::Phase::kLoss);
   builder.set_scope("loss");
@@ -96,13 +99,13 @@ void add_loss(
                     recipe.label_shape.dims().end());
   if (loss.kind == LossKind::kCrossEntropy) {
     pass.labels = builder.input("lowtide/labels", {core::DType::kInt64, core::Shape(label_dims)});
-    add_cross_entropy(builder, loss, output, purpose, pass);
+    add_cross_entropy(builder, loss, output, use, pass);
   } else {
     const core::Shape shape = builder.type(output).shape;
     pass.labels = builder.input("lowtide/labels", {core::DType::kFloat32, shape});
     pass.loss = ops::pair_loss(builder, loss.pair, output, pass.labels, pass.normalizer);
     const bool distance = loss.pair.kind != ops::PairLossKind::kBinaryCrossEntropy;
-    if (purpose == Purpose::kEvaluation && distance) {
+    if (use.metrics && distance) {
       pass.absolute_error = ops::pair_loss(builder, {.kind = ops::PairLossKind::kAbsoluteError},
                                            output, pass.labels, pass.normalizer);
     }
@@ -201,7 +204,13 @@ PassGraph build_training_pass(const Recipe& recipe,
   pass.graph = std::move(training.rewritten.graph);
 
   GraphBuilder builder(pass.graph);
-  add_loss(builder, recipe, to[output], Purpose::kTraining, pass);
+  add_loss(builder, recipe, to[output], {.gradients = true, .metrics = settings.step_metrics},
+           pass);
+  if (settings.step_metrics && !pass.top_five.valid() && !pass.absolute_error.valid()) {
+    pass.notes.emplace_back(
+        "--step-metrics: this loss of these outputs has neither top-5 accuracy nor mean absolute "
+        "error");
+  }
   const std::vector<ValueId> trained = trained_values(pass.parameters);
   if (trained.empty()) {
     throw core::fail(ErrorCode::kInvalidArgument, "{}: nothing is left to train",
@@ -263,7 +272,7 @@ PassGraph evaluation_pass(const Recipe& recipe,
   passes::fuse(model.graph);
   pass.graph = std::move(model.graph);
   GraphBuilder builder(pass.graph);
-  add_loss(builder, recipe, output, Purpose::kEvaluation, pass);
+  add_loss(builder, recipe, output, {.metrics = true}, pass);
   return pass;
 }
 

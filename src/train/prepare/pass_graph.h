@@ -22,8 +22,8 @@ struct PassGraph {
   graph::ValueId normalizer;  // float32 scalar: what the sum of losses is multiplied by
   graph::ValueId loss;        // float64 scalar
   graph::ValueId correct;     // int64 scalar; invalid without class labels
-  // In evaluation only, and not for every network: labels among the five largest logits (int64),
-  // and the mean absolute error, as the loss is a mean (float64).
+  // In evaluation, and in training where asked for; not for every network: labels among the five
+  // largest logits (int64), and the mean absolute error, as the loss is a mean (float64).
   graph::ValueId top_five;
   graph::ValueId absolute_error;
   graph::ValueId scalars;    // of the optimizer; invalid in evaluation

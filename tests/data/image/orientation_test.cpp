@@ -1,5 +1,7 @@
 // Photos held in any of the eight ways come out upright.
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -56,8 +58,8 @@ Picture stored(const Picture& upright, const Orientation& orientation) {
   return result;
 }
 
-// The segment with that orientation, after another tag, in either byte order.
-FileBytes exif_segment(int value, bool little) {
+// What Exif says of that orientation, after another tag, in either byte order.
+FileBytes exif_content(int value, bool little) {
   FileBytes tiff;
   const auto number = [&](std::uint32_t n, int bytes) {
     for (int i = 0; i < bytes; ++i) {
@@ -76,6 +78,11 @@ FileBytes exif_segment(int value, bool little) {
     number(0, 2);
   }
   number(0, 4);
+  return tiff;
+}
+
+FileBytes exif_segment(int value, bool little) {
+  const FileBytes tiff = exif_content(value, little);
   FileBytes segment = {0xFF, 0xE1, 0, static_cast<std::uint8_t>(tiff.size() + 8), 'E', 'x', 'i',
                        'f',  0,    0};
   segment.insert(segment.end(), tiff.begin(), tiff.end());
@@ -158,6 +165,29 @@ TEST_F(Orientations, GiveTheVeryPicture) {
     }
     expect_near(interleaved, upright_.samples);
   }
+}
+
+TEST_F(Orientations, OfPngsAreThoseOfTheirExifChunk) {
+  const auto path = folder_.path() / "photo.png";
+  const ImageSize output = {.width = 48, .height = 32};
+  support::write_png(path, upright_);
+  const auto wanted = decode(path, output);
+  for (const Orientation& orientation : kOrientations) {
+    for (const bool interlaced : {false, true}) {
+      SCOPED_TRACE(orientation.value);
+      support::write_png(
+          path, stored(upright_, orientation),
+          {.interlaced = interlaced, .exif = exif_content(orientation.value, interlaced)});
+      expect_near(decode(path, output), wanted);
+    }
+  }
+  // One that is damaged is passed over.
+  FileBytes bytes = read_file(path);
+  const std::string name = "eXIf";
+  auto at = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
+  ASSERT_NE(at, bytes.end());
+  *(at + 20) ^= 0x10;
+  EXPECT_EQ(open_image(ByteSource::open(folder_.write("photo.png", bytes)))->upright(), Turn());
 }
 
 TEST_F(Orientations, WithoutSenseAreNone) {

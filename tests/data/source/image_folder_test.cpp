@@ -84,7 +84,7 @@ TEST_F(Photos, AClassThatWasNotTrainedOnIsRefused) {
 TEST_F(Photos, ADamagedFileIsNamedOrLeftOut) {
   const fs::path damaged = folder_.path() / "bee" / "0.png";
   FileBytes bytes = read_file(damaged);
-  bytes.resize(bytes.size() - 40);
+  bytes.erase(bytes.end() - 40, bytes.end());
   folder_.write("bee/0.png", bytes);
   folder_.write("cat/0.png", {'n', 'o', 't', ' ', 'i', 't'});
   expect_error(ErrorCode::kUnsupported, {"cat/0.png"}, [&] { opened(); });
@@ -102,6 +102,20 @@ TEST_F(Photos, ADamagedFileIsNamedOrLeftOut) {
   std::vector<std::byte> out(192);
   const std::vector<std::int64_t> fifth = {4};
   expect_error(ErrorCode::kInvalidFile, {"bee/0.png"}, [&] { unchecked->read(0, fifth, out); });
+}
+
+// Which is not damage: the file may be sound.
+TEST_F(Photos, AFileThatCannotBeReadIsAnErrorEvenWhereBadOnesAreLeftOut) {
+  fs::create_symlink(folder_.path() / "nowhere", folder_.path() / "cat" / "9.png");
+  for (const bool skip : {false, true}) {
+    options_.image.skip_bad = skip;
+    expect_error(ErrorCode::kIo, {"cat/9.png", "No such file"}, [&] { opened(); });
+  }
+}
+
+TEST_F(Photos, HiddenFoldersAreNoPartOfIt) {
+  fs::copy(folder_.path() / "ant", folder_.path() / "bee" / ".thumbnails");
+  EXPECT_EQ(opened()->samples(), 12);
 }
 
 TEST_F(Photos, AFolderWithoutImagesOrASizeIsRefused) {

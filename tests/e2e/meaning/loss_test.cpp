@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -183,6 +184,53 @@ TEST(Losses, AShortLastBatchIsAveragedOverItself) {
     EXPECT_NEAR(trained.steps[0].loss, 1, 1e-6);
     EXPECT_NEAR(trained.steps[1].loss, 9, 1e-6);
     EXPECT_NEAR(trained.steps[1].grad_norm, 6, 1e-6);
+  }
+}
+
+Json log_line(const Scene& scene, std::size_t number) {
+  std::istringstream lines(support::read_file(scene / "out.onnx.jsonl"));
+  std::string line;
+  for (std::size_t i = 0; i <= number; ++i) std::getline(lines, line);
+  return Json::parse(line);
+}
+
+// Of each batch as a whole, and of an epoch over all of its samples.
+TEST(StepMetrics, AreNoMeansOfMeans) {
+  const Scene scene;
+  const std::string model = write_shift(scene, 1);
+  const std::string data = write_data(scene, "x", Shape{5, 1}, std::vector<float>(5), Shape{5, 1},
+                                      std::vector<float>{1, 1, -1, 1, -3});
+  const Words run = {model,          "--data",  data, "--batch", "4",
+                     "--no-shuffle", "--train", "b",  "--lr",    "0"};
+  EXPECT_FALSE(train(scene, run).result.at("metrics").contains("train_mae"));
+  for (const char* const micro : {"4", "3", "1"}) {
+    const Trained trained = train(scene, run + Words{"--step-metrics", "--micro-batch", micro});
+    EXPECT_NEAR(log_line(scene, 0).at("mae").get<double>(), 1, 1e-6);
+    EXPECT_NEAR(log_line(scene, 1).at("mae").get<double>(), 3, 1e-6);
+    EXPECT_NEAR(trained.result.at("metrics").at("train_mae").get<double>(), 7.0 / 5, 1e-6);
+  }
+}
+
+TEST(StepMetrics, CountTheFiveLargest) {
+  const Scene scene;
+  const std::string model = write_shift(scene, 7);
+  std::vector<float> logits;
+  for (int row = 0; row < 4; ++row) {
+    for (int c = 0; c < 7; ++c) logits.push_back(static_cast<float>(c));
+  }
+  // The fifth largest, the sixth, one that does not count, and the largest.
+  const std::vector<std::int64_t> labels = {2, 1, kIgnored, 6};
+  const std::string data = write_data(scene, "x", Shape{4, 7}, logits, Shape{4}, labels);
+  const Words run = {model,  "--data",       data,   "--batch", "4", "--ignore-index",
+                     "-100", "--no-shuffle", "--lr", "0.125"};
+  const std::string plain = train(scene, run).bytes;
+  for (const char* const micro : {"4", "3", "1"}) {
+    const Trained trained = train(scene, run + Words{"--step-metrics", "--micro-batch", micro});
+    EXPECT_DOUBLE_EQ(log_line(scene, 0).at("top_5_accuracy").get<double>(), 2.0 / 3);
+    EXPECT_DOUBLE_EQ(log_line(scene, 0).at("accuracy").get<double>(), 1.0 / 3);
+    if (std::string(micro) == "4") {
+      EXPECT_TRUE(trained.bytes == plain);
+    }
   }
 }
 

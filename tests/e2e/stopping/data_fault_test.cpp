@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
-#include "e2e/scene.h"
+#include "e2e/stopping/faulty_run.h"
 #include "support/pictures.h"
 
 namespace lowtide::e2e {
@@ -80,13 +80,6 @@ const std::vector<Source> kSources = {
 
 class DataFaults : public testing::TestWithParam<Source> {
  protected:
-  [[nodiscard]] Outcome train_with(const std::string& fault, const std::string& count = "") const {
-    Words environment = {std::string("LD_PRELOAD=") + LOWTIDE_FAULTS, "LOWTIDE_FAULT=" + fault,
-                         "ASAN_OPTIONS=verify_asan_link_order=0"};
-    if (!count.empty()) environment.push_back("LOWTIDE_FAULT_COUNT=" + count);
-    return lowtide(Words{"train"} + run + saved, {.environment = environment});
-  }
-
   [[nodiscard]] std::string fault(const std::string& call,
                                   long first,
                                   long count,
@@ -94,47 +87,22 @@ class DataFaults : public testing::TestWithParam<Source> {
     return core::text("{} {} {} {} {}", call, GetParam().pattern, first, count, error);
   }
 
-  // How often a run makes that call on the data.
-  [[nodiscard]] long calls(const std::string& call) const {
-    const std::string count = scene / "count";
-    const Outcome outcome = train_with(fault(call, 1L << 40, 1, EIO), count);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    forget();
-    return std::stol(support::read_file(count));
-  }
-
-  void forget() const {
-    for (const char* const age : {"", ".1"}) fs::remove(ck + age);
-  }
-
-  void expect_recovery() const {
-    const Trained rest = train(scene, run + saved, "rest.onnx");
-    EXPECT_TRUE(rest.bytes == whole.bytes);
-    forget();
-  }
-
   Scene scene;
-  std::string model = scene.zoo(GetParam().zoo);
-  std::string data = GetParam().make(scene);
-  std::string ck = scene / "run.safetensors";
-  Words run = Words{model, "--data", data, "--batch", "6", "--lr", "0.01", "--steps", "20"} +
-              GetParam().options;
-  Words saved = {"--checkpoint", ck, "--checkpoint-every", "100", "--resume", ck};
-  Trained whole = train(scene, run, "whole.onnx");
+  FaultyRun run{scene,
+                Words{scene.zoo(GetParam().zoo), "--data", GetParam().make(scene), "--batch", "6",
+                      "--lr", "0.01", "--steps", "20"} +
+                    GetParam().options,
+                100};
 };
 
 TEST_P(DataFaults, EndTrainingWithTheStateSaved) {
-  const long all = calls("pread");
+  const long all = run.calls("pread", GetParam().pattern);
   for (const int error : {EIO, -1}) {
     SCOPED_TRACE(error);
-    const Outcome outcome = train_with(fault("pread", all * 2 / 3, 1000000, error));
-    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    EXPECT_NE(outcome.err.find(GetParam().pattern), std::string::npos) << outcome.err;
-    EXPECT_NE(outcome.err.find(error < 0 ? "too early" : std::strerror(error)), std::string::npos)
-        << outcome.err;
-    EXPECT_NE(outcome.err.find(ck + " holds step "), std::string::npos) << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    expect_recovery();
+    FaultyRun::expect_failure(run.train_with(fault("pread", all * 2 / 3, 1000000, error)),
+                              {GetParam().pattern, error < 0 ? "too early" : std::strerror(error),
+                               run.checkpoint() + " holds step "});
+    run.expect_recovery();
   }
 }
 
@@ -142,9 +110,9 @@ TEST_P(DataFaults, ShortAndInterruptedReadsAreContinued) {
   for (const int error : {0, EINTR}) {
     SCOPED_TRACE(error);
     const Outcome outcome =
-        train_with(fault("pread", error == 0 ? 1 : 20, error == 0 ? 1000000 : 5, error));
+        run.train_with(fault("pread", error == 0 ? 1 : 20, error == 0 ? 1000000 : 5, error));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    expect_recovery();
+    run.expect_recovery();
   }
 }
 
@@ -157,15 +125,23 @@ INSTANTIATE_TEST_SUITE_P(Sources,
 using ImageFaults = DataFaults;
 
 TEST_P(ImageFaults, FilesThatCannotBeOpenedAnyMoreAreNamed) {
-  const long all = calls("open");
+  const long all = run.calls("open", GetParam().pattern);
   for (const int error : {EACCES, ENOENT, EMFILE}) {
     SCOPED_TRACE(std::strerror(error));
-    const Outcome outcome = train_with(fault("open", all * 2 / 3, 1000000, error));
-    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    EXPECT_NE(outcome.err.find("photos/"), std::string::npos) << outcome.err;
-    EXPECT_NE(outcome.err.find(std::strerror(error)), std::string::npos) << outcome.err;
-    expect_recovery();
+    FaultyRun::expect_failure(run.train_with(fault("open", all * 2 / 3, 1000000, error)),
+                              {"photos/", std::strerror(error)});
+    run.expect_recovery();
   }
+}
+
+// Leaving out damaged files is no reason to leave out those that the disk does not give.
+TEST_P(ImageFaults, AFailingDiskIsNoDamagedImage) {
+  for (const char* const call : {"pread", "open"}) {
+    const Outcome outcome =
+        run.train_with(fault(call, call[0] == 'p' ? 30 : 10, 1, EIO), {"--bad-samples", "skip"});
+    FaultyRun::expect_failure(outcome, {"photos/", std::strerror(EIO)});
+  }
+  run.expect_recovery();
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, ImageFaults, testing::Values(kSources[0]), [](const auto&) {

@@ -1,6 +1,4 @@
 // What the operating system refuses: a message that names it, and nothing lost.
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -8,43 +6,19 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
-#include "e2e/scene.h"
-#include "e2e/surface/event_files.h"
+#include "e2e/stopping/faulty_run.h"
 
 namespace lowtide::e2e {
 namespace {
 
 class Faults : public testing::Test {
  protected:
-  // Trains with a fault (see support/preload/faults.cpp) and a checkpoint at every step.
-  [[nodiscard]] Outcome train_with(const std::string& fault, const Words& more = {}) const {
-    return lowtide(
-        Words{"train"} + run + saved + more,
-        {.environment = {std::string("LD_PRELOAD=") + LOWTIDE_FAULTS, "LOWTIDE_FAULT=" + fault,
-                         "ASAN_OPTIONS=verify_asan_link_order=0"}});
-  }
-
-  // Goes on to the end without a fault: what comes out is what would have come without any.
-  void expect_recovery() const {
-    const Trained rest = train(scene, run + saved, "rest.onnx");
-    EXPECT_TRUE(rest.bytes == whole.bytes);
-    EXPECT_TRUE(support::read_file(ck) == support::read_file(scene / "whole.safetensors"));
-    for (const std::string& name : scene.folder().names()) {
-      EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;
-    }
-  }
-
   Scene scene;
-  std::string model = scene.small_network();
-  std::string data = scene.images({.samples = 22});
-  std::string ck = scene / "run.safetensors";
-  Words run = {model, "--data",     data,  "--batch", "8", "--lr",
-               "0.1", "--momentum", "0.9", "--steps", "6"};
-  Words saved = {"--checkpoint", ck, "--checkpoint-every", "1", "--resume", ck};
-  Trained whole =
-      train(scene,
-            run + Words{"--checkpoint", scene / "whole.safetensors", "--checkpoint-every", "1"},
-            "whole.onnx");
+  FaultyRun run{scene,
+                {scene.small_network(), "--data", scene.images({.samples = 22}), "--batch", "8",
+                 "--lr", "0.1", "--momentum", "0.9", "--steps", "6"},
+                1};
+  std::string ck = run.checkpoint();
 };
 
 struct Failing {
@@ -63,18 +37,13 @@ TEST_P(FailingCalls, EndTrainingWithTheLastCheckpointWhole) {
   const Failing& failing = GetParam();
   const std::string fault =
       core::text("{} run.safetensors {} 1000000 {}", failing.call, failing.first, failing.error);
-  const Outcome outcome = train_with(fault);
-  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(ck), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(std::strerror(failing.error)), std::string::npos) << outcome.err;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  const Outcome next = lowtide(Words{"train"} + run + saved);
+  FaultyRun::expect_failure(run.train_with(fault), {ck, std::strerror(failing.error)});
+  const Outcome next = lowtide(Words{"train"} + run.words());
   EXPECT_EQ(next.exit_code, 0) << next.err;
   EXPECT_NE(next.out.find("goes on from " + ck + " at step 2"), std::string::npos) << next.out;
-  std::filesystem::remove(ck);
-  std::filesystem::remove(ck + ".1");
-  EXPECT_EQ(train_with(fault).exit_code, 1);
-  expect_recovery();
+  run.forget();
+  EXPECT_EQ(run.train_with(fault).exit_code, 1);
+  run.expect_recovery();
 }
 
 // Each checkpoint takes 14 writes (the header, 12 tensors, the checksum), one sync and one
@@ -96,78 +65,76 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints,
                          testing::ValuesIn(kFailing),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST_F(Faults, ShortWritesAndInterruptedOnesAreContinued) {
-  for (const int error : {0, EINTR}) {
-    const Outcome outcome = train_with(core::text("write run.safetensors 1 5 {}", error));
+// The renames are done by then: the third checkpoint is there, and may be gone after a power cut.
+TEST_F(Faults, AFolderThatCannotBeSyncedEndsTraining) {
+  const std::string folder = scene.folder().path().filename().string();
+  FaultyRun::expect_failure(run.train_with(core::text("fsync {} 6 1 {}", folder, EIO)),
+                            {ck, "stays in its folder", std::strerror(EIO)});
+  const Outcome next = lowtide(Words{"train"} + run.words());
+  EXPECT_NE(next.out.find("at step 3"), std::string::npos) << next.out;
+  run.expect_recovery();
+}
+
+// As some file systems are.
+TEST_F(Faults, AFolderThatHasNoSyncOrSecondNamesWillDo) {
+  const std::string folder = scene.folder().path().filename().string();
+  for (const std::string& fault : {core::text("link run.safetensors 1 1000000 {}", EPERM),
+                                   core::text("open {} 1 1000000 {}", folder + "$", EACCES)}) {
+    const Outcome outcome = run.train_with(fault);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    expect_recovery();
-    std::filesystem::remove(ck);
-    std::filesystem::remove(ck + ".1");
+    run.expect_recovery();
+  }
+}
+
+TEST_F(Faults, ShortWritesAndInterruptedOnesAreContinued) {
+  for (const char* const call : {"write", "fsync"}) {
+    for (const int error : {0, EINTR}) {
+      if (call[0] == 'f' && error == 0) continue;
+      const Outcome outcome = run.train_with(core::text("{} run.safetensors 1 5 {}", call, error));
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      run.expect_recovery();
+    }
   }
 }
 
 TEST_F(Faults, UnreadableDataEndsTrainingAndTheStateIsSaved) {
-  const Outcome outcome = train_with(core::text("pread images.npz 60 1000000 {}", EIO));
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.err.find("images.npz"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(std::strerror(EIO)), std::string::npos) << outcome.err;
-  expect_recovery();
+  FaultyRun::expect_failure(run.train_with(core::text("pread images.npz 60 1000000 {}", EIO)),
+                            {"images.npz", std::strerror(EIO)});
+  run.expect_recovery();
 }
 
 TEST_F(Faults, ATrainedModelThatCannotBeWrittenIsNotLost) {
   const std::string out = scene / "trained.onnx";
   for (const char* const call : {"write", "fsync", "rename"}) {
     SCOPED_TRACE(call);
-    const Outcome outcome =
-        train_with(core::text("{} trained.onnx 1 1000000 {}", call, ENOSPC), {"-o", out});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_NE(outcome.err.find(out), std::string::npos) << outcome.err;
-    EXPECT_NE(outcome.err.find(std::strerror(ENOSPC)), std::string::npos) << outcome.err;
+    FaultyRun::expect_failure(
+        run.train_with(core::text("{} trained.onnx 1 1000000 {}", call, ENOSPC), {"-o", out}),
+        {out, std::strerror(ENOSPC)});
     EXPECT_FALSE(std::filesystem::exists(out));
     // The checkpoint of the last step is there; the same command writes the model.
-    EXPECT_EQ(lowtide(Words{"train"} + run + saved + Words{"-o", out}).exit_code, 0);
-    EXPECT_TRUE(support::read_file(out) == whole.bytes);
-    for (const std::string& name : {out, ck, ck + ".1"}) std::filesystem::remove(name);
+    EXPECT_EQ(lowtide(Words{"train"} + run.words() + Words{"-o", out}).exit_code, 0);
+    EXPECT_TRUE(support::read_file(out) == run.whole().bytes);
+    std::filesystem::remove(out);
+    run.forget();
   }
 }
 
 TEST_F(Faults, AnUnreadableCheckpointIsRefused) {
-  ASSERT_EQ(lowtide(Words{"train"} + run + saved).exit_code, 0);
-  const Outcome outcome = train_with(core::text("pread run.safetensors 1 1000000 {}", EIO));
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.err.find(ck), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(std::strerror(EIO)), std::string::npos) << outcome.err;
+  ASSERT_EQ(lowtide(Words{"train"} + run.words()).exit_code, 0);
+  FaultyRun::expect_failure(run.train_with(core::text("pread run.safetensors 1 1000000 {}", EIO)),
+                            {ck, std::strerror(EIO)});
 }
 
 TEST_F(Faults, AClockThatJumpsChangesNothing) {
-  const Outcome outcome = train_with("clock", {"--log", scene / "log.jsonl"});
+  const Outcome outcome = run.train_with("clock", {"--log", scene / "log.jsonl"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(read_log(scene / "log.jsonl").size(), 6U);
-  expect_recovery();
-}
-
-// The disk is full at the fourth step: the events of three and the state after four are there.
-TEST_F(Faults, AnEventFileThatCannotBeWrittenEndsTrainingAndNothingIsLost) {
-  const std::string folder = scene / "events";
-  const Outcome outcome =
-      train_with(core::text("write tfevents 6 1000000 {}", ENOSPC), {"--tensorboard", folder});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.err.find("tfevents"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(std::strerror(ENOSPC)), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(ck + " holds step 4"), std::string::npos) << outcome.err;
-  EXPECT_EQ(read_event_folder(folder).at("train/loss").size(), 3U);
-  expect_recovery();
-}
-
-TEST_F(Faults, ShortWritesOfEventsAreContinued) {
-  const std::string folder = scene / "events";
-  EXPECT_EQ(train_with("write tfevents 1 20 0", {"--tensorboard", folder}).exit_code, 0);
-  EXPECT_EQ(read_event_folder(folder).at("train/loss").size(), 6U);
+  run.expect_recovery();
 }
 
 TEST_F(Faults, AFolderThatCannotBeWrittenIsRefusedBeforeTheFirstStep) {
-  const Outcome outcome =
-      lowtide(Words{"train"} + run + Words{"--checkpoint", scene / "none/run.safetensors"});
+  const Outcome outcome = lowtide({"train", scene.small_network(), "--data", scene.images(),
+                                   "--checkpoint", scene / "none/run.safetensors"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("there is no folder"), std::string::npos) << outcome.err;
 }

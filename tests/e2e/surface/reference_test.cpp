@@ -67,6 +67,11 @@ TEST(Manual, HasEveryCommandAndOptionAndNoStrayRequest) {
   }
 }
 
+// To write it anew: lowtide man --markdown > docs/options.md
+TEST(Manual, TheReferenceInTheDocsIsWhatTheProgramWrites) {
+  EXPECT_EQ(output_of({"man", "--markdown"}), support::read_file(LOWTIDE_DOCS "/options.md"));
+}
+
 TEST(Doctor, TellsWhatARunFinds) {
   const Scene scene;
   const Json report =

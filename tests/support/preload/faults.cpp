@@ -1,15 +1,17 @@
 // Loaded with LD_PRELOAD: makes the system calls that LOWTIDE_FAULT names fail in a process.
 //   LOWTIDE_FAULT="CALL PATTERN FIRST COUNT ERROR"
-// CALL is write, pwrite, pread, fsync, posix_fallocate, rename or open; PATTERN is part of the path
-// (of both, for rename); of the calls that match, those from FIRST (counted from 1) on fail, COUNT
-// of them, with that errno. ERROR 0 makes a write or a read short: half of what was asked for, at
-// least one byte; ERROR -1 lets a read find the end of the file. With LOWTIDE_FAULT_COUNT=FILE the
-// number of calls that matched is written there when the process ends.
-// LOWTIDE_FAULT="clock" moves the wall clock by a day, to and fro, at each look.
-// io_uring is not there, so that all that is read and written goes through these calls.
+// CALL is write, pwrite, pread, fsync, posix_fallocate, rename, link or open; PATTERN is part of
+// the path, or its end where a $ follows it (of the new path, for rename and link); of the calls
+// that match, those from FIRST (counted from 1) on fail, COUNT of them, with that errno. ERROR 0
+// makes a write or a read short: half of what was asked for, at least one byte; ERROR -1 lets a
+// read find the end of the file. With LOWTIDE_FAULT_COUNT=FILE the number of calls that matched is
+// written there when the process ends. LOWTIDE_FAULT="clock" moves the wall clock by a day, to and
+// fro, at each look. io_uring is not there, so that all that is read and written goes through these
+// calls.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -58,10 +60,18 @@ std::atomic<long> calls = 0;  // that matched
   std::fclose(file);
 }
 
+// A pattern that ends in $ is the end of the path.
+bool matches(const std::string& path, const std::string& pattern) {
+  if (!pattern.empty() && pattern.back() == '$') {
+    return path.ends_with(pattern.substr(0, pattern.size() - 1));
+  }
+  return path.find(pattern) != std::string::npos;
+}
+
 // Whether this call is one of those that fail.
-bool fails(const char* call, const char* path) {
+bool fails(const char* call, const std::string& path) {
   const Fault& wanted = fault();
-  if (wanted.call != call || std::strstr(path, wanted.pattern.c_str()) == nullptr) return false;
+  if (wanted.call != call || !matches(path, wanted.pattern)) return false;
   const long number = ++calls;
   return number >= wanted.first && number - wanted.first < wanted.count;
 }
@@ -74,7 +84,7 @@ bool fails(const char* call, int descriptor) {
   const ssize_t length = ::readlink(link, path, sizeof(path) - 1);
   if (length < 0) return false;
   path[length] = '\0';
-  return fails(call, path);
+  return fails(call, std::string(path));
 }
 
 template <class F>
@@ -104,6 +114,13 @@ ssize_t write(int descriptor, const void* bytes, size_t count) {
   static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
   if (!fails("write", descriptor)) return real(descriptor, bytes, count);
   return fault().error == 0 ? real(descriptor, bytes, half(descriptor, count)) : failure();
+}
+
+// What streams of the C++ library write with; short ones write nothing of the second part.
+ssize_t writev(int descriptor, const iovec* parts, int count) {
+  static const auto real = next<ssize_t (*)(int, const iovec*, int)>("writev");
+  if (!fails("write", descriptor)) return real(descriptor, parts, count);
+  return fault().error == 0 ? real(descriptor, parts, 1) : failure();
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
@@ -148,6 +165,11 @@ int fsync(int descriptor) {
 int rename(const char* from, const char* to) {
   static const auto real = next<int (*)(const char*, const char*)>("rename");
   return fails("rename", to) ? failure() : real(from, to);
+}
+
+int link(const char* from, const char* to) {
+  static const auto real = next<int (*)(const char*, const char*)>("link");
+  return fails("link", to) ? failure() : real(from, to);
 }
 
 int open(const char* path, int flags, ...) {

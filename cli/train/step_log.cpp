@@ -1,11 +1,16 @@
-#include "cli/report/step_log.h"
+#include "cli/train/step_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
+
+#include "cli/report/metric_sums.h"
 
 namespace lowtide::cli {
 namespace {
@@ -27,15 +32,6 @@ std::uintmax_t end_of(const std::string& path, std::int64_t steps) {
 
 }  // namespace
 
-std::map<std::string, double> step_metrics(const StepReport& step) {
-  std::map<std::string, double> metrics;
-  if (step.correct >= 0 && step.counted > 0) {
-    metrics["accuracy"] = static_cast<double>(step.correct) / static_cast<double>(step.counted);
-  }
-  if (step.of_tokens) metrics["perplexity"] = std::exp(step.loss);
-  return metrics;
-}
-
 StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
     : path_(path.string()) {
   if (path_.empty()) return;
@@ -43,12 +39,17 @@ StepLog::StepLog(const std::filesystem::path& path, std::int64_t steps_done)
   const bool goes_on = steps_done > 0 && std::filesystem::exists(path, error);
   if (goes_on) std::filesystem::resize_file(path, end_of(path_, steps_done), error);
   if (error) throw failure(error.message());
-  file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
-  if (!file_) throw failure(std::strerror(errno));
+  const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (goes_on ? 0 : O_TRUNC);
+  descriptor_ = ::open(path_.c_str(), mode, 0666);
+  if (descriptor_ < 0) throw failure(std::strerror(errno));
+}
+
+StepLog::~StepLog() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void StepLog::write(const StepReport& step, const EvalReport* validation) {
-  if (!file_) return;
+  if (descriptor_ < 0) return;
   nlohmann::json line = {{"step", step.step},
                          {"epoch", step.epoch},
                          {"loss", step.loss},
@@ -61,8 +62,12 @@ void StepLog::write(const StepReport& step, const EvalReport* validation) {
     line["val_loss"] = validation->loss;
     for (const auto& [name, value] : validation->metrics) line["val_" + name] = value;
   }
-  if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
-    throw failure(std::strerror(errno));
+  const std::string text = line.dump() + "\n";
+  for (std::string_view rest = text; !rest.empty();) {
+    const ::ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw failure(std::strerror(written < 0 ? errno : ENOSPC));
+    rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
