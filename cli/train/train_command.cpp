@@ -185,6 +185,8 @@ Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
   try {
     while (trainer.steps_done() < trainer.total_steps() && !interrupted && !validator.ends()) {
       const StepReport step = trainer.step();
+      // With more steps asked for, the run goes on as if it had never stopped here.
+      if (validator.only_as_last(step)) checkpoints.save();
       const std::optional<EvalReport> validation = validator.after(step);
       log.write(step, validation ? &*validation : nullptr);
       events.write(step, validation ? &*validation : nullptr);

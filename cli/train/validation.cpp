@@ -43,9 +43,16 @@ void Validator::save_best() const {
   if (!options_.keep_best.empty()) trainer_->save(options_.keep_best);
 }
 
+bool Validator::due(const StepReport& step) const {
+  return options_.every ? step.step % *options_.every == 0 : step.epoch_ends;
+}
+
+bool Validator::only_as_last(const StepReport& step) const {
+  return active_ && step.step == trainer_->total_steps() && !due(step);
+}
+
 std::optional<EvalReport> Validator::after(const StepReport& step) {
-  const bool due = options_.every ? step.step % *options_.every == 0 : step.epoch_ends;
-  if (!active_ || !(due || step.step == trainer_->total_steps())) return std::nullopt;
+  if (!active_ || !(due(step) || only_as_last(step))) return std::nullopt;
   EvalReport report = trainer_->validate();
   const bool best = trainer_->standing().best_step == step.step;
   if (best) save_best();

@@ -27,6 +27,10 @@ class Validator {
   // a run goes on from its best state, that is written again.
   Validator(const ValidationOptions& options, const DataSettings& data, Trainer& trainer);
 
+  // Whether a step is validated for no other reason than that it is the last one: a run that goes
+  // further does not validate there.
+  [[nodiscard]] bool only_as_last(const StepReport& step) const;
+
   // After a step, and after the last one of all in any case: validates if it is time, and writes
   // the model if it is the best so far.
   std::optional<EvalReport> after(const StepReport& step);
@@ -38,6 +42,7 @@ class Validator {
   [[nodiscard]] bool ends() const;
 
  private:
+  [[nodiscard]] bool due(const StepReport& step) const;
   void save_best() const;
 
   ValidationOptions options_;

@@ -32,6 +32,12 @@ std::string resident_name(const Model& model, const Plan& plan, BufferId id) {
   return core::text("workspace of {}", model.graph.node(step.node).name);
 }
 
+// Whether state that this graph uses lies in the spill file; that of its relatives may, too.
+bool reads_file(const Homes& homes) {
+  return std::any_of(homes.file_offsets.begin(), homes.file_offsets.end(),
+                     [](Bytes offset) { return offset != kInArena; });
+}
+
 }  // namespace
 
 std::span<const Policy> all_policies() {
@@ -196,7 +202,7 @@ Planner::Choices& Planner::choices(std::size_t homes) {
   std::optional<Choices>& known = choices_[homes];
   if (known) return *known;
   Choices all;
-  if (homes_[homes].file_bytes == Bytes(0)) {
+  if (!reads_file(homes_[homes])) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       all.push_back(
           {.candidate = i, .seconds = candidates_[i].seconds, .peak = Bytes(candidates_[i].peak)});

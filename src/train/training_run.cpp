@@ -59,6 +59,8 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
                "'{}' is no source of costs; choose auto, model or measured", costs);
   }
   std::int64_t& micro_batch = settings_.memory.micro_batch;
+  // A batch is no larger than the data; what fits the one asked for fits it.
+  if (micro_batch <= settings_.data.batch) micro_batch = std::min(micro_batch, recipe_.batch);
   micro_batch = checkpoints_.micro_batch(micro_batch, recipe_.batch);
   steps_done_ = checkpoints_.step();
   standing_ = standing_of(checkpoints_.resumed_record());

@@ -26,7 +26,7 @@ const std::string kGood =
 
 TEST(HostileToml, IsReadOrRefused) {
   ASSERT_EQ(parse_toml(kGood, "good").size(), 7U);
-  core::RandomStream random(5, 0);
+  core::RandomStream random = support::hostile_stream(5);
   int refused = 0;
   int read = 0;
   const int rounds = support::hostile_rounds(4000);

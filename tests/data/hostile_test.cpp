@@ -51,7 +51,7 @@ TEST_P(Hostile, DamagedFilesAreReadOrRefused) {
   options.tokens = {.dtype = core::DType::kUint16, .sequence = 5};
   const FileBytes good = read_file(file);
   read_all(*open(source, options));
-  core::RandomStream random(2026, 0);
+  core::RandomStream random = support::hostile_stream(2026);
   int refused = 0;
   const int rounds = support::hostile_rounds(GetParam().rounds);
   for (int round = 0; round < rounds; ++round) {

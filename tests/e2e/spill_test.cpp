@@ -152,6 +152,23 @@ TEST_F(SpillFolder, TheLimitHolds) {
   EXPECT_LE(limited.at("spill").at("file_bytes").get<std::int64_t>(), 16 << 20);
 }
 
+// Optimizer state lies in the file; passes that validate, or only sum gradients, do not read it.
+TEST(SpilledState, PassesThatReadNoneOfItNeedNoTransfers) {
+  const Scene scene;
+  const support::Folder disk;
+  const std::string net = scene.zoo(
+      {"wrn", "--depth", "10", "--width", "1", "--size", "8", "--channels", "1", "--classes", "3"});
+  const std::string samples = scene.images({.samples = 30, .size = 8});
+  for (const char* const policy : {"keep", "chen", "superneurons", "lowtide"}) {
+    const Words run = {net,    "--data",      samples, "--val-split",   "0.3", "--batch",
+                       "7",    "--optimizer", "adam",  "--micro-batch", "1",   "--lr",
+                       "0.01", "--steps",     "2",     "--policy",      policy};
+    EXPECT_TRUE(train(scene, run + Words{"--spill", disk.path().string()}).bytes ==
+                train(scene, run).bytes)
+        << policy;
+  }
+}
+
 TEST_F(SpillFolder, MustExist) {
   expect_refused(scene, {"train", model, "--data", data, "--spill", scene / "missing"},
                  {scene / "missing"});

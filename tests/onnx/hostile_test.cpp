@@ -55,7 +55,7 @@ TEST(Hostile, CutFilesAreRefused) {
 }
 
 TEST(Hostile, MutatedFilesAreReadOrRefused) {
-  core::RandomStream random(40, 0);
+  core::RandomStream random = support::hostile_stream(40);
   int built = 0;
   int refused = 0;
   const int rounds = support::hostile_rounds(2000);

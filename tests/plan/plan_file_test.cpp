@@ -156,7 +156,8 @@ TEST(PlanFile, SaysWhereItIsWrong) {
 class Spoilt : public testing::TestWithParam<int> {};
 
 TEST_P(Spoilt, IsRefusedOrRight) {
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  std::mt19937 random(static_cast<unsigned>(100 * support::hostile_seed()) +
+                      static_cast<unsigned>(GetParam()));
   const ToyNet net = random_net(static_cast<std::uint64_t>(GetParam()));
   const Results expected = evaluate(net.graph);
   const std::string good =

@@ -1,5 +1,6 @@
 // Damaged files: the changes that make them, how many a test tries, and what each may cost.
-//   LOWTIDE_HOSTILE_ROUNDS=10000 ./check -R 'Hostile|Spoilt|Damaged|AnyBytes'
+//   LOWTIDE_HOSTILE_ROUNDS=10000 LOWTIDE_HOSTILE_SEED=1 ./check -R
+//   'Hostile|Spoilt|Damaged|AnyBytes'
 #pragma once
 
 #include <sys/resource.h>
@@ -23,6 +24,14 @@ inline int hostile_rounds(int standard) {
   const char* const wanted = std::getenv("LOWTIDE_HOSTILE_ROUNDS");
   return wanted == nullptr ? standard : std::atoi(wanted);
 }
+
+inline std::uint64_t hostile_seed() {
+  const char* const wanted = std::getenv("LOWTIDE_HOSTILE_SEED");
+  return wanted == nullptr ? 0 : std::strtoull(wanted, nullptr, 10);
+}
+
+// What chooses the damages of a test.
+inline core::RandomStream hostile_stream(std::uint64_t test) { return {hostile_seed(), test}; }
 
 // One to eight changes to a string or vector of bytes: a bit, a byte, a run filled, cut out or
 // copied to another place, a digit, brackets that nest, a cut end.

@@ -18,7 +18,7 @@ TEST(HostileCheckpoints, AreRefusedOrWhole) {
   const std::string path = folder / "run.safetensors";
   write_small_checkpoint(path, 1, 5);
   const std::string whole = support::read_file(path);
-  core::RandomStream random(11, 0);
+  core::RandomStream random = support::hostile_stream(11);
   int refused = 0;
   const int rounds = support::hostile_rounds(4000);
   for (int i = 0; i < rounds; ++i) {
