@@ -30,7 +30,7 @@ std::vector<Item> slot_items(const Schedule& schedule) {
 
 Packing pack_slots(const Schedule& schedule) {
   constexpr std::int64_t kWork = 1'000'000;
-  return pack(slot_items(schedule), kWork);
+  return pack(slot_items(schedule), {.work = kWork});
 }
 
 // Forward values computed once and still read after the forward pass.
@@ -154,10 +154,11 @@ class Assembler {
 }  // namespace
 
 // Spilling makes many candidates of which only the height is asked for: each gets less work.
-Packing pack_buffers(const Schedule& schedule) {
-  constexpr std::int64_t kWork = 50'000'000;
+Packing pack_buffers(const Schedule& schedule, Bytes enough) {
+  constexpr std::int64_t kWork = 60'000'000;
   constexpr std::int64_t kWorkSpilled = 4'000'000;
-  return pack(buffer_items(schedule), schedule.transfers.empty() ? kWork : kWorkSpilled);
+  return pack(buffer_items(schedule),
+              {.work = schedule.transfers.empty() ? kWork : kWorkSpilled, .enough = enough});
 }
 
 Plan assemble(const Model& model,

@@ -7,8 +7,8 @@
 
 namespace lowtide::plan {
 
-// Places for the schedule's buffers.
-Packing pack_buffers(const Schedule& schedule);
+// Places for the schedule's buffers. `enough`: a height that will do, as in pack().
+Packing pack_buffers(const Schedule& schedule, Bytes enough = {});
 // What its slots need of the file, beside what lives there.
 Bytes packed_slots(const Schedule& schedule);
 

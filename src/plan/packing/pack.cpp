@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "core/check.h"
-#include "plan/packing/local_search.h"
+#include "plan/packing/packing_search.h"
 #include "plan/packing/stack.h"
 
 namespace lowtide::plan {
@@ -20,7 +21,6 @@ constexpr std::int64_t kSmall = 1024;
 struct Some {
   std::vector<Item> items;
   std::vector<std::size_t> where;
-  Found found;
 };
 
 // Long-lived ones first.
@@ -39,15 +39,20 @@ std::size_t times(std::span<const Item> items) {
   return static_cast<std::size_t>(last) + 1;
 }
 
-Found place_in_gaps(std::span<const Item> small, const Some& large) {
-  std::vector<std::size_t> order(large.items.size());
+// The offsets of small items beside large ones, and the height of them all.
+Found place_in_gaps(std::span<const Item> small,
+                    std::span<const Item> large,
+                    const std::vector<std::int64_t>& offsets) {
+  std::vector<std::size_t> order(large.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return large.found.offsets[a] < large.found.offsets[b];
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
   Stack stack;
-  for (const std::size_t i : order) stack.insert(large.items[i], large.found.offsets[i]);
   Found found{std::vector<std::int64_t>(small.size()), 0};
+  for (const std::size_t i : order) {
+    stack.insert(large[i], offsets[i]);
+    found.height = std::max(found.height, offsets[i] + large[i].size.count());
+  }
   for (const std::uint32_t i : by_life(small)) {
     found.offsets[i] = stack.lowest_gap(small[i]);
     found.height = std::max(found.height, found.offsets[i] + small[i].size.count());
@@ -73,7 +78,7 @@ Bytes max_live(std::span<const Item> items) {
   return Bytes(most);
 }
 
-Packing pack(std::span<const Item> items, std::int64_t work) {
+Packing pack(std::span<const Item> items, const PackingAim& aim) {
   Packing result{std::vector<Bytes>(items.size()), Bytes(0)};
   Bytes largest;
   for (const Item& item : items) {
@@ -89,14 +94,20 @@ Packing pack(std::span<const Item> items, std::int64_t work) {
     part.items.push_back(items[i]);
     part.where.push_back(i);
   }
-  large.found = search_packings(large.items, work);
-  small.found = place_in_gaps(small.items, large);
-  for (const Some* part : {&large, &small}) {
+  const auto gaps = [&](const std::vector<std::int64_t>& offsets) {
+    return place_in_gaps(small.items, large.items, offsets);
+  };
+  const Found found = search_packings(
+      large.items, aim,
+      [&](const std::vector<std::int64_t>& offsets) { return gaps(offsets).height; });
+  const Found rest = gaps(found.offsets);
+  for (const auto& [part, offsets] :
+       {std::pair(&large, &found.offsets), std::pair(&small, &rest.offsets)}) {
     for (std::size_t i = 0; i < part->where.size(); ++i) {
-      result.offsets[part->where[i]] = Bytes(part->found.offsets[i]);
+      result.offsets[part->where[i]] = Bytes((*offsets)[i]);
     }
-    result.height = std::max(result.height, Bytes(part->found.height));
   }
+  result.height = Bytes(found.height);
   return result;
 }
 

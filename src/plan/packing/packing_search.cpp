@@ -1,0 +1,121 @@
+#include "plan/packing/packing_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/check.h"
+#include "plan/packing/dive.h"
+#include "plan/packing/exact.h"
+#include "plan/packing/wheel.h"
+
+namespace lowtide::plan {
+
+namespace {
+
+// How a dive places.
+struct Start {
+  double (*weight)(double life, double size) = nullptr;
+  bool careful = false;  // whether it looks at what is still to come
+};
+
+// Items that take much of the plane go first. What leads to the lowest packing is how much length
+// counts against size.
+constexpr Start kStarts[] = {
+    {[](double life, double size) { return life * size; }},
+    {[](double life, double size) { return life * size; }, true},
+    {[](double life, double size) { return std::sqrt(life) * size; }},
+    {[](double life, double size) { return std::sqrt(life) * size; }, true},
+    {[](double life, double size) { return life * std::sqrt(life) * size; }},
+    {[](double life, double size) { return life * std::sqrt(life) * size; }, true},
+};
+
+class Searcher {
+ public:
+  Searcher(std::span<const Item> items, const PackingAim& aim, const Completion& all)
+      : items_(items), dive_(items), aim_(aim), all_(all), bound_(dive_.bound()) {}
+
+  Found run() {
+    for (const Start& start : kStarts) {
+      if (best_.offsets.empty() || going_on(dive_.work())) dive(start);
+    }
+    if (going_on(dive_.work()) && items_.size() <= kMostExactly) look_at_all();
+    if (going_on(dive_.work())) turn_wheel();
+    return std::move(best_);
+  }
+
+ private:
+  static constexpr std::size_t kMostExactly = 500;  // items that an exact search is tried for
+  static constexpr std::int64_t kExactly = 50;  // the part of the work that it gets: one in these
+  static constexpr std::int64_t kEnough = 8;    // likewise, of making what is low enough lower
+  static constexpr int kPatience = 3000;        // lifts in vain before the wheel starts anew
+
+  [[nodiscard]] std::int64_t work() const {
+    return best_.height <= aim_.enough.count() ? aim_.work / kEnough : aim_.work;
+  }
+  [[nodiscard]] bool going_on(std::int64_t spent) const {
+    return lowest_ > bound_ && spent < work();
+  }
+
+  void dive(const Start& start) {
+    std::vector<double> weights;
+    for (const Item& item : items_) {
+      const double life = static_cast<double>(item.last) - item.first + 1;
+      weights.push_back(start.weight(life, static_cast<double>(item.size.count())));
+    }
+    std::vector<std::uint32_t> order(items_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
+    });
+    note(dive_.offsets(), dive_.run(order, {.capacity = start.careful ? bound_ : 0}));
+  }
+
+  // Where no byte is to spare, chance does not help.
+  void look_at_all() {
+    ExactAnswer answer = pack_exactly(items_, bound_, aim_.work / kExactly);
+    if (answer.offsets) note(*answer.offsets, bound_);
+  }
+
+  void turn_wheel() {
+    constexpr int kLives[] = {2, 1, 3};  // halves of the power that life is taken to
+    Wheel wheel(items_);
+    for (std::size_t start = 0; going_on(dive_.work() + wheel.work()); ++start) {
+      wheel.start(kLives[start % std::size(kLives)]);
+      while (going_on(dive_.work() + wheel.work())) {
+        const std::optional<std::int64_t> height =
+            wheel.turn(lowest_, kPatience, work() - dive_.work());
+        if (!height) break;
+        note(wheel.offsets(), *height);
+      }
+    }
+  }
+
+  // The lowest of these items is not always the lowest of all.
+  void note(const std::vector<std::int64_t>& offsets, std::int64_t height) {
+    if (height >= lowest_) return;
+    lowest_ = height;
+    if (!best_.offsets.empty() && height >= best_.height) return;
+    const std::int64_t whole = all_(offsets);
+    if (best_.offsets.empty() || whole < best_.height) best_ = {offsets, whole};
+  }
+
+  std::span<const Item> items_;
+  Dive dive_;
+  const PackingAim& aim_;
+  const Completion& all_;
+  std::int64_t bound_;               // the most bytes of these items in use at one time
+  std::int64_t lowest_ = INT64_MAX;  // of these items
+  Found best_;
+};
+
+}  // namespace
+
+Found search_packings(std::span<const Item> items, const PackingAim& aim, const Completion& all) {
+  LT_CHECK(!items.empty(), "something to pack");
+  return Searcher(items, aim, all).run();
+}
+
+}  // namespace lowtide::plan
