@@ -32,7 +32,10 @@ NETWORKS = {
     "resnet50": (["resnet", "--depth", "50", "--classes", "1000"], 3, 224, 1000),
     "resnet18-64": (["resnet", "--depth", "18", "--classes", "10", "--size", "64"], 3, 64, 10),
     "densenet121": (["densenet", "--depth", "121", "--classes", "1000"], 3, 224, 1000),
+    "inception-v4": (["inception", "--classes", "1000"], 3, 299, 1000),
+    "unet": (["unet"], 3, 256, 2),  # classes are those of each pixel
     "mobilenet-v3": (None, 3, 224, 1000),  # not of the zoo: exported
+    "googlenet": (None, 3, 224, 1000),
     "vgg16": (["vgg", "--depth", "16", "--classes", "1000"], 3, 224, 1000),
     "wrn-28-2": (["wrn", "--depth", "28", "--width", "2"], 3, 32, 10),
     "wrn-16-2": (
@@ -72,7 +75,8 @@ def data(name, samples):
     if channels is None:
         arrays = {"input": integers(samples, size), "label": integers(samples, size)}
     else:
-        arrays = {"input": images(rng, (samples, channels, size, size)), "label": integers(samples)}
+        places = (samples, size, size) if name == "unet" else (samples,)
+        arrays = {"input": images(rng, (samples, channels, size, size)), "label": integers(*places)}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for array, content in arrays.items():
             archive.writestr(f"{array}.npy", content)

@@ -19,8 +19,10 @@ import time
 
 import program
 
-BATCH = {"densenet121": 16, "mobilenet-v3": 32, "gpt2-small": 4, "vit-b16": 8, "resnet50": 16, "vgg16": 16,
-         "wrn-28-2": 100, "resnet18-64": 32, "wrn-16-2": 128}
+BATCH = {"densenet121": 16, "mobilenet-v3": 32, "googlenet": 16, "inception-v4": 16, "unet": 4,
+         "gpt2-small": 4, "vit-b16": 8, "resnet50": 16, "vgg16": 16, "wrn-28-2": 100,
+         "resnet18-64": 32, "wrn-16-2": 128}
+OURS_ALONE = ("inception-v4", "unet")  # other benchmarks' networks, not written for PyTorch here
 TRANSFORMERS = ("gpt2-small", "vit-b16")
 WAYS = ("channels-last", "contiguous", "compiled")  # of PyTorch; the first is eager for all networks
 
@@ -37,12 +39,15 @@ def torch_network(name):
             return torch_transformers.Gpt2(classes, program.SEQUENCE)
         return torch_transformers.Vit(classes)
 
-    if name in ("densenet121", "mobilenet-v3"):
+    if name in ("densenet121", "mobilenet-v3", "googlenet"):
         import torchvision
 
+        classes = program.NETWORKS[name][3]
+        if name == "googlenet":
+            return torchvision.models.googlenet(num_classes=classes, aux_logits=False, init_weights=False)
         make = {"densenet121": torchvision.models.densenet121,
                 "mobilenet-v3": torchvision.models.mobilenet_v3_large}[name]
-        return make(num_classes=program.NETWORKS[name][3])
+        return make(num_classes=classes)
 
     if name.startswith("vgg"):
         import torchvision
@@ -165,8 +170,9 @@ def run_lowtide(name, steps, threads, prefix):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    paired = [name for name in BATCH if name not in OURS_ALONE]
     parser.add_argument("networks", nargs="*", default=["resnet50", "wrn-28-2"],
-                        metavar="NETWORK", help=", ".join(BATCH))
+                        metavar="NETWORK", help=", ".join(paired))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
@@ -175,8 +181,8 @@ def main():
     parser.add_argument("--torch", choices=WAYS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     for name in options.networks:
-        if name not in BATCH:
-            parser.error(f"no network '{name}'; there are {', '.join(BATCH)}")
+        if name not in paired:
+            parser.error(f"no network '{name}'; there are {', '.join(paired)}")
     if options.torch:
         run_torch(options.networks[0], options.steps, options.threads, options.torch)
         return

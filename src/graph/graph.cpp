@@ -46,6 +46,16 @@ core::IdVector<ValueId, std::vector<NodeId>> readers(const Graph& graph) {
 
 namespace {
 
+void verify_alternative(const Graph& graph, NodeId id, std::vector<std::string>& faults) {
+  const Node& node = graph.node(id);
+  const bool follows = node.alternative_to < id;
+  if (!follows || graph.node(node.alternative_to).alternative_to.valid() ||
+      graph.node(node.alternative_to).outputs != node.outputs || node.phase != Phase::kBackward ||
+      graph.node(node.alternative_to).phase != Phase::kBackward) {
+    faults.push_back(text("node '{}' is no alternative to the one it names", node.name));
+  }
+}
+
 void verify_node(const Graph& graph,
                  NodeId id,
                  std::vector<bool>& written,
@@ -57,14 +67,18 @@ void verify_node(const Graph& graph,
           text("node '{}' reads '{}' before it is written", node.name, graph.value(input).name));
     }
   }
-  for (const ValueId output : node.outputs) {
-    if (written[output.index()]) {
-      faults.push_back(text("value '{}' is written twice", graph.value(output).name));
+  if (node.alternative_to.valid()) {
+    verify_alternative(graph, id, faults);
+  } else {
+    for (const ValueId output : node.outputs) {
+      if (written[output.index()]) {
+        faults.push_back(text("value '{}' is written twice", graph.value(output).name));
+      }
+      if (graph.value(output).producer != id) {
+        faults.push_back(text("value '{}' does not name its producer", graph.value(output).name));
+      }
+      written[output.index()] = true;
     }
-    if (graph.value(output).producer != id) {
-      faults.push_back(text("value '{}' does not name its producer", graph.value(output).name));
-    }
-    written[output.index()] = true;
   }
   if (node.op->infer(node.attrs, graph.types(node.inputs)) != graph.types(node.outputs)) {
     faults.push_back(
@@ -124,7 +138,8 @@ std::string dump(const Graph& graph) {
   };
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(NodeId(i));
-    result += text("{} = {}({})  # {}\n", names(node.outputs, true), node.op->name(),
+    result += text("{} {} {}({})  # {}\n", names(node.outputs, true),
+                   node.alternative_to.valid() ? "or" : "=", node.op->name(),
                    names(node.inputs, false), node.name);
   }
   return result;

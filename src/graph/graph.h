@@ -76,6 +76,10 @@ struct Node {
   std::vector<ValueId> inputs;  // all valid: ops with optional inputs say so in their attributes
   std::vector<ValueId> outputs;
   Phase phase = Phase::kForward;
+  // Valid for an alternative: of the node it names and its alternatives one runs, whichever suits.
+  // All compute the same outputs to the same bits, of different inputs; the values' producer is the
+  // node that is none. Only nodes of the backward pass have alternatives.
+  NodeId alternative_to;
 };
 
 // A value type: cheap to copy for small networks, references to values stay valid while
@@ -116,7 +120,7 @@ class Graph {
   std::vector<ValueId> outputs_;
 };
 
-// For each value the nodes that read it, in node order.
+// For each value the nodes that read it, in node order, alternatives included.
 core::IdVector<ValueId, std::vector<NodeId>> readers(const Graph& graph);
 
 // What is wrong with a graph: reads before writes, two producers, types that the op would not

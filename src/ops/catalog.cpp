@@ -27,6 +27,7 @@
 #include "ops/layout/layout.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
+#include "ops/normed_conv_gradient/normed_conv_gradient.h"
 #include "ops/pad/pad.h"
 #include "ops/pair_loss/pair_loss.h"
 #include "ops/pool/pool.h"
@@ -56,6 +57,7 @@ std::span<const graph::OpDef* const> catalog() {
       &conv_op(),
       &conv_weight_gradient_op(),
       &conv_transpose_op(),
+      &normed_conv_gradient_op(),
       &max_pool_op(),
       &max_pool_index_op(),
       &max_pool_gradient_op(),

@@ -16,20 +16,29 @@ using graph::Role;
 using graph::Sharing;
 using graph::Value;
 
-// Marks the nodes that outputs or state depend on. The graph's order is an order of evaluation, so
-// one walk from its end sees every reader before the producer.
+// Marks the nodes that outputs or state depend on, and finds their alternatives. The graph's order
+// is an order of evaluation, so one walk from its end sees every reader before the producer.
 void mark_needed(Model& model) {
   const Graph& graph = model.graph;
   core::IdVector<ValueId, char> wanted(graph.value_count(), 0);
   for (const ValueId output : graph.outputs()) wanted[output] = 1;
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     const Node& node = graph.node(NodeId(i));
+    if (node.alternative_to.valid()) continue;
     const bool needed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
       return wanted[id] != 0 || graph.value(id).previous_version.valid();
     });
     model.nodes[NodeId(i)].needed = needed;
     if (!needed) continue;
     for (const ValueId input : node.inputs) wanted[input] = 1;
+  }
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(NodeId(i));
+    if (!node.alternative_to.valid() || !model.nodes[node.alternative_to].needed) continue;
+    if (std::all_of(node.inputs.begin(), node.inputs.end(),
+                    [&](ValueId input) { return wanted[input] != 0; })) {
+      model.nodes[node.alternative_to].alternatives.emplace_back(i);
+    }
   }
 }
 
@@ -82,7 +91,7 @@ void mark_eager(Model& model) {
                   std::none_of(node.outputs.begin(), node.outputs.end(),
                                [&](ValueId id) { return read_early[id] != 0; });
     if (facts.eager) continue;
-    for (const ValueId input : node.inputs) read_early[input] = 1;
+    for (const ValueId input : read_in_any_way(model, NodeId(i))) read_early[input] = 1;
   }
 }
 
@@ -128,6 +137,15 @@ void list_sources(Model& model) {
 }
 
 }  // namespace
+
+std::vector<ValueId> read_in_any_way(const Model& model, NodeId id) {
+  std::vector<ValueId> values = model.graph.node(id).inputs;
+  for (const NodeId other : model.nodes[id].alternatives) {
+    const std::vector<ValueId>& inputs = model.graph.node(other).inputs;
+    values.insert(values.end(), inputs.begin(), inputs.end());
+  }
+  return values;
+}
 
 Model read_model(const Graph& graph, const Costs& costs) {
   LT_CHECK(costs.size() == graph.node_count(), "one cost per node");

@@ -26,6 +26,9 @@ struct NodeFacts {
   // Runs as soon as it may: the node uses up gradients and changes state. Such a node never runs
   // again and no other node reads what it writes.
   bool eager = false;
+  // Nodes one of which may run in place of this one; of a needed one, and reading only what needed
+  // nodes read. Themselves never needed.
+  std::vector<NodeId> alternatives;
 };
 
 struct Model {
@@ -39,6 +42,9 @@ struct Model {
 
   [[nodiscard]] bool transient(ValueId id) const { return !values[id].home.valid(); }
 };
+
+// The inputs of a node and of its alternatives.
+std::vector<ValueId> read_in_any_way(const Model& model, NodeId id);
 
 Model read_model(const graph::Graph& graph, const Costs& costs);
 

@@ -17,7 +17,7 @@ Sequence insert_eager(const Model& model, const Sequence& others) {
   for (std::size_t i = 0; i < others.size(); ++i) {
     const auto at = static_cast<std::int32_t>(i);
     if (!others[i].again) done[others[i].node] = at;
-    for (const ValueId input : model.graph.node(others[i].node).inputs) {
+    for (const ValueId input : read_in_any_way(model, others[i].node)) {
       last_read[model.values[input].base] = at;
     }
   }

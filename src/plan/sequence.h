@@ -8,7 +8,7 @@
 namespace lowtide::plan {
 
 struct Execution {
-  NodeId node;
+  NodeId node;  // or one of its alternatives
   bool again = false;
 };
 

@@ -61,6 +61,25 @@ TEST_F(GraphOfThree, VerifyFindsASecondProducer) {
             (Faults{"value 'Add' is written twice", "value 'Add' does not name its producer"}));
 }
 
+// Only nodes of the backward pass have alternatives.
+TEST_F(GraphOfThree, AnAlternativeHasTheOutputsOfTheNodeItNames) {
+  Node other = graph.node(NodeId(1));
+  other.name = "other";
+  other.inputs = {halves[1], halves[0]};
+  other.alternative_to = NodeId(1);
+  graph.node(NodeId(1)).phase = other.phase = Phase::kBackward;
+  graph.add_node(other);
+  EXPECT_EQ(verify(graph), Faults{});
+  EXPECT_EQ(graph.value(sum).producer, NodeId(1));
+  EXPECT_NE(dump(graph).find("%5: float32[4] or Add(%4, %3)  # other\n"), std::string::npos);
+  const Faults wrong = {"node 'other' is no alternative to the one it names"};
+  graph.node(NodeId(3)).phase = Phase::kForward;
+  EXPECT_EQ(verify(graph), wrong);
+  graph.node(NodeId(3)).phase = Phase::kBackward;
+  graph.node(NodeId(3)).outputs = {halves[0]};
+  EXPECT_EQ(verify(graph), wrong);
+}
+
 TEST_F(GraphOfThree, VerifyFindsTypesTheOpDoesNotInfer) {
   graph.value(next).type = floats(5);
   EXPECT_EQ(verify(graph), (Faults{"node 'Update' (Update) has output types its op does not infer",

@@ -163,6 +163,44 @@ TEST_F(CheckTest, IdsThatDoNotExist) {
   EXPECT_TRUE(mentions("has no buffer"));
 }
 
+TEST(CheckAlternatives, OneOfThemRunsOnceAndReadsItsOwnInputs) {
+  Trained trained;
+  ValueId x = trained.input(640);
+  for (int i = 0; i < 3; ++i) x = trained.conv(trained.norm(x), 640, 64, 1);
+  ToyNet net = trained.finish(x);
+  net.offer_alternatives(0.1, [] { return true; });
+  const Plan good = net.plan(Policy::kKeep);
+  ASSERT_EQ(net.check(good), std::vector<std::string>());
+  const auto original = [&](const Step& step) {
+    return net.graph.node(step.node).name == "d_conv3.w";
+  };
+  const auto at = std::find_if(good.steps.begin(), good.steps.end(), original) - good.steps.begin();
+  const auto step = static_cast<std::size_t>(at);
+  NodeId other;
+  for (std::size_t i = 0; i < net.graph.node_count(); ++i) {
+    if (net.graph.node(NodeId(i)).alternative_to == good.steps[step].node) other = NodeId(i);
+  }
+  ASSERT_TRUE(other.valid());
+  const auto mentions = [&](const Plan& plan, const std::string& words) {
+    std::string all;
+    for (const std::string& fault : net.check(plan)) all += fault + "\n";
+    EXPECT_NE(all.find(words), std::string::npos) << "'" << words << "' is not in:\n" << all;
+  };
+  Plan plan = good;
+  plan.steps[step].node = other;
+  mentions(plan, "has places for 2 inputs and 1 outputs, the node 4 and 1");
+  // With places for its inputs, but y where x should be.
+  std::vector<Place>& in = plan.steps[step].in;
+  in.insert(in.begin() + 1, 2, in[0]);
+  mentions(plan, "(d_conv3.w through norm2) reads");
+  // After the node itself.
+  plan = good;
+  plan.steps.insert(plan.steps.begin() + at, good.steps[step]);
+  plan.steps[step + 1].node = other;
+  plan.steps[step + 1].in.insert(plan.steps[step + 1].in.begin() + 1, 2, plan.steps[step].in[0]);
+  mentions(plan, "runs a second time but is not marked as again");
+}
+
 TEST(CheckScratch, MustBeThereLargeEnoughAndFree) {
   ToyNet net;
   const ValueId x = net.input("x", 64);

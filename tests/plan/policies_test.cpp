@@ -160,6 +160,56 @@ TEST(Policies, NothingThatMustRunOnceRunsTwice) {
   }
 }
 
+// A convolution behind a normalisation: its weights' gradient reads y, or what y was made of, which
+// the normalisation's own gradient keeps in any case.
+TEST(Policies, AnAlternativeSavesWhatItDoesNotRead) {
+  Trained trained;
+  constexpr std::int64_t kBytes = 6400;
+  ValueId x = trained.input(kBytes);
+  for (int i = 0; i < 6; ++i) x = trained.conv(trained.norm(x), kBytes, 64, 1);
+  ToyNet net = trained.finish(x);
+  const Bytes alone = planner(net).smallest_arena();
+  const Bytes all = net.plan(Policy::kKeep).arena_bytes;
+  net.offer_alternatives(0.01, [] { return true; });
+  const auto uses = [&](const Plan& plan) {
+    return std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+      return net.graph.node(step.node).alternative_to.valid();
+    });
+  };
+  const Plan kept = net.plan(Policy::kKeep);
+  EXPECT_EQ(kept.arena_bytes, all);
+  EXPECT_EQ(uses(kept), 0);
+  const Plan half = std::get<Plan>(net.make(all - Bytes(3 * kBytes)));
+  EXPECT_GE(uses(half), 3);
+  EXPECT_EQ(half.recomputed, 0);
+  EXPECT_NEAR(half.predicted_seconds, kept.predicted_seconds + 0.03, 1e-9);
+  EXPECT_EQ(net.check(half), Faults());
+  EXPECT_EQ(execute(net.graph, half), evaluate(net.graph));
+  EXPECT_LE(planner(net).smallest_arena(), alone);
+}
+
+// What it reads must not be replaced before it runs, even if nothing else reads it so late.
+TEST(Policies, UpdatesWaitForAlternatives) {
+  ToyNet net;
+  const ValueId x = net.input("x", 640);
+  const ValueId scale = net.weight("scale", 64);
+  const ValueId w = net.weight("w", 64);
+  const ValueId y = net.blend("y", {x, scale});
+  const ValueId z = net.mix("z", {y, w}, 640);
+  net.phase(graph::Phase::kBackward);
+  const ValueId dscale = net.mix("d_scale", {z}, 64);
+  const ValueId dw = net.mix("d_w", {y, z}, 64);
+  net.phase(graph::Phase::kUpdate);
+  net.replace("scale'", scale, {dscale});
+  net.replace("w'", w, {dw});
+  net.offer_alternatives(0, [] { return true; });
+  ASSERT_EQ(graph::verify(net.graph), Faults());
+  Planner candidates = planner(net);
+  const Plan plan = std::get<Plan>(candidates.make(candidates.smallest_arena()));
+  EXPECT_EQ(net.check(plan), Faults()) << to_text(net.graph, plan);
+  EXPECT_EQ(execute(net.graph, plan), evaluate(net.graph));
+}
+
 TEST(Policies, AShorterBatchTakesOverTheSchedulesOfTheWholeOne) {
   const ToyNet whole = resnet50(16);
   const ToyNet shorter = resnet50(15);

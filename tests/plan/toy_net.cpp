@@ -78,6 +78,29 @@ ValueId ToyNet::replace(const std::string& name, ValueId state, std::vector<Valu
   return next;
 }
 
+void ToyNet::offer_alternatives(double seconds, const std::function<bool()>& wanted) {
+  const std::size_t count = graph.node_count();
+  for (std::size_t i = 0; i < count; ++i) {
+    const NodeId id(i);
+    const graph::Node& node = graph.node(id);
+    if (node.op != &mix_op() || node.phase != Phase::kBackward) continue;
+    const NodeId producer = graph.value(node.inputs[0]).producer;
+    if (!producer.valid() || graph.node(producer).op != &blend_op() || !wanted()) continue;
+    const graph::Node& blend = graph.node(producer);
+    const Through through{blend.attrs.as<Toy>(), node.attrs.as<Toy>(), blend.inputs.size()};
+    graph::Node other{.name = node.name + " through " + blend.name,
+                      .op = &mix_through_op(),
+                      .attrs = graph::Attrs::of(through),
+                      .inputs = blend.inputs,
+                      .outputs = node.outputs,
+                      .phase = Phase::kBackward,
+                      .alternative_to = id};
+    other.inputs.insert(other.inputs.end(), node.inputs.begin() + 1, node.inputs.end());
+    costs.push_back({costs[id].seconds + seconds, costs[id].scratch});
+    graph.add_node(std::move(other));
+  }
+}
+
 Request ToyNet::request(Bytes arena, Policy policy) const {
   return {graph, costs, offsets, persistent_, arena, policy};
 }
@@ -299,7 +322,9 @@ ToyNet random_net(std::uint64_t seed) {
     trunk = i == 0 ? values.back() : t.add(trunk, values.back());
     if (random.below(3) == 0) values.push_back(trunk);
   }
-  return t.finish(trunk);
+  ToyNet net = t.finish(trunk);
+  net.offer_alternatives(0.1, [&] { return random.below(3) != 0; });
+  return net;
 }
 
 }  // namespace lowtide::plan

@@ -41,6 +41,9 @@ class ToyNet {
   ValueId view(const std::string& name, ValueId in);
   // A node that replaces `state`.
   ValueId replace(const std::string& name, ValueId state, std::vector<ValueId> in);
+  // Gives every Mix of the backward pass whose first input a Blend made, and `wanted` picks, an
+  // alternative that takes so much longer.
+  void offer_alternatives(double seconds, const std::function<bool()>& wanted);
   void output(ValueId id) { graph.outputs().push_back(id); }
 
   [[nodiscard]] Bytes persistent_bytes() const { return persistent_; }

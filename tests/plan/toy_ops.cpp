@@ -72,6 +72,21 @@ void run_mix(const Toy& toy, const Signature& types, const Run& run) {
   }
 }
 
+void run_through(const Through& a, const Signature& types, const Run& run) {
+  std::vector<std::byte> blended(static_cast<std::size_t>(types.in[0].bytes().count()));
+  std::byte* const into = blended.data();
+  run_blend(a.blend, {types.in.first(a.blended), types.in.first(1)},
+            {.in = run.in.first(a.blended), .out = {&into, 1}, .scratch = {}});
+  std::vector<TensorType> rest_types = {types.in[0]};
+  std::vector<const std::byte*> rest = {into};
+  for (std::size_t i = a.blended; i < run.in.size(); ++i) {
+    rest_types.push_back(types.in[i]);
+    rest.push_back(run.in[i]);
+  }
+  run_mix(a.mix, {rest_types, types.out},
+          {.in = rest, .out = run.out, .scratch = run.scratch, .step = run.step});
+}
+
 void run_view(const Toy&, const Signature& types, const Run& run) {
   const auto size = static_cast<std::size_t>(types.out[0].bytes().count());
   if (run.out[0] != run.in[0]) std::memcpy(run.out[0], run.in[0], size);
@@ -112,6 +127,21 @@ const OpDef& once_op() {
       .cost = cost,
       .repeat = Repeat::kNever,
       .kernels = {{.name = "reference", .scratch = scratch, .run = run_mix}},
+  }};
+  return op;
+}
+
+const OpDef& mix_through_op() {
+  static const graph::TypedOp<Through> op{{
+      .name = "MixThrough",
+      .infer = [](const Through& a, Types in) { return infer_listed(a.mix, in); },
+      .gradient = graph::not_differentiable,
+      .cost = [](const Through&, const Signature&) { return graph::Cost{}; },
+      .repeat = Repeat::kExact,
+      .kernels = {{.name = "reference",
+                   .scratch = [](const Through& a,
+                                 const Signature& types) { return scratch(a.mix, types); },
+                   .run = run_through}},
   }};
   return op;
 }

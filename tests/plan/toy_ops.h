@@ -23,6 +23,15 @@ const graph::OpDef& blend_op();
 const graph::OpDef& mix_op();
 // The same, but must not be repeated.
 const graph::OpDef& once_op();
+// What a Mix of a Blend's output and others computes, from the Blend's inputs and the others.
+struct Through {
+  Toy blend;
+  Toy mix;
+  std::size_t blended = 0;  // inputs of the Blend, which come first
+
+  bool operator==(const Through&) const = default;
+};
+const graph::OpDef& mix_through_op();
 // The input's bytes by another name.
 const graph::OpDef& view_op();
 // A new version of input 0 from it and the others.

@@ -9,7 +9,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/activations-inl.h"
+#include "kernels/simd/normalized_input-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {
@@ -18,34 +18,11 @@ namespace {
 
 constexpr std::int64_t kTogether = 4;
 
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> moved_at(Tag d, const float* x, const float* center, std::int64_t i) {
-  return hn::Sub(hn::LoadU(d, x), hn::LoadU(d, center + i));
-}
-
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> mapped(Tag d, hn::Vec<Tag> moved, const ChannelAffine& c, std::int64_t i) {
-  return hn::MulAdd(moved, hn::LoadU(d, c.scale + i), hn::LoadU(d, c.offset + i));
-}
-
-// Calls f(activation struct) for one of those that may follow.
-template <class F>
-HWY_ATTR void with_activation(UnaryFunction function, F&& f) {
-  switch (function) {
-    case UnaryFunction::kClip: return f(Clip());
-    case UnaryFunction::kHardSwish: return f(HardSwish());
-    case UnaryFunction::kRelu: return f(Relu());
-    case UnaryFunction::kSilu: return f(Silu());
-    default: break;
-  }
-  LT_CHECK(false, "an activation that may follow a normalisation");
-}
-
 void AffineActivate(
     const float* x, const ChannelAffine& c, const ChannelActivation& f, float* y, std::int64_t n) {
   with_activation(f.function, [&](auto activation) HWY_ATTR {
     for_each_tag(0, n, [&](auto d, std::int64_t i) HWY_ATTR {
-      const auto z = mapped(d, moved_at(d, x + i, c.center, i), c, i);
+      const auto z = mapped_at(d, x + i, c, i);
       hn::StoreU(decltype(activation)::value(f.p, z), d, y + i);
     });
   });
@@ -173,7 +150,7 @@ void AffineAddRelu(const float* x,
   for (std::int64_t i = 0; i < n; i += 8) {
     unsigned bits = 0;
     for (std::int64_t j = i; j < i + 8; j += step) {
-      const auto normal = mapped(d, moved_at(d, x + j, c.center, j), c, j);
+      const auto normal = mapped_at(d, x + j, c, j);
       const auto z = hn::Add(normal, hn::LoadU(d, residual + j));
       const auto below = hn::Le(z, zero);
       hn::StoreU(hn::IfThenZeroElse(below, z), d, y + j);

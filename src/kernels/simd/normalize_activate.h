@@ -4,25 +4,12 @@
 
 #include <cstdint>
 
-#include "kernels/simd/elementwise_unary.h"
 #include "kernels/simd/normalize.h"
+#include "kernels/simd/normalized_input.h"
 
 namespace lowtide::kernels {
 
-// (x - center) * scale + offset; arrays of channel_period() elements.
-struct ChannelAffine {
-  const float* center;
-  const float* scale;
-  const float* offset;
-};
-
-struct ChannelActivation {
-  UnaryFunction function = UnaryFunction::kRelu;
-  UnaryParameters p;
-};
-
-// kClip, kHardSwish, kRelu and kSilu: the only ones that the functions below take.
-bool can_follow_affine(UnaryFunction function);
+// Coefficients have channel_period() elements here.
 
 // y = f(affine of x). y may be x.
 void channel_affine_activate(const float* x,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/simd/normalize_activate.h"
+#include "ops/batch_norm_activate/coefficients.h"
 #include "ops/channels.h"
 #include "ops/unary/unary_kernels.h"
 
@@ -10,37 +11,6 @@ namespace lowtide::ops {
 namespace {
 
 using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
-
-// The coefficients by channel, made alike in forward and backward, so that both see the same bits
-// before the activation.
-struct Coefficients {
-  const float* mean;
-  const float* inverse;
-  const float* scale;
-  const float* bias;
-
-  Coefficients(const Run& run, std::size_t first)
-      : mean(run.input<float>(first)),
-        inverse(run.input<float>(first + 1)),
-        scale(run.input<float>(first + 2)),
-        bias(run.input<float>(first + 3)) {}
-
-  [[nodiscard]] double factor(std::int64_t c) const {
-    return double{scale[c]} * double{inverse[c]};
-  }
-
-  kernels::ChannelAffine affine(ScratchCursor& scratch, std::int64_t channels) const {
-    const float* const center = scratch.by_channel(channels, [&](auto c) { return mean[c]; });
-    const float* const factors = scratch.by_channel(channels, [&](auto c) { return factor(c); });
-    const float* const offset = scratch.by_channel(channels, [&](auto c) { return bias[c]; });
-    return {.center = center, .scale = factors, .offset = offset};
-  }
-};
-
-kernels::ChannelActivation activation_of(const Unary& f) {
-  return {.function = f.kind,
-          .p = {.alpha = static_cast<float>(f.alpha), .beta = static_cast<float>(f.beta)}};
-}
 
 // ---- Fast kernels
 

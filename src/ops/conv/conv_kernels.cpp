@@ -77,11 +77,19 @@ Bytes weight_gradient_tiles_scratch(const Conv& a, const graph::Signature& types
                static_cast<std::int64_t>(sizeof(float)));
 }
 
+void run_weight_gradient_tiles_of(const Conv& a,
+                                  const graph::Signature& types,
+                                  const graph::Run& run,
+                                  const kernels::NormalizedInput* normalize) {
+  kernels::weight_gradient(tiles_shape(a, types), run.input<float>(0), run.input<float>(1),
+                           run.output<float>(0), reinterpret_cast<float*>(run.scratch.data()),
+                           normalize);
+}
+
 void run_weight_gradient_tiles(const Conv& a,
                                const graph::Signature& types,
                                const graph::Run& run) {
-  kernels::weight_gradient(tiles_shape(a, types), run.input<float>(0), run.input<float>(1),
-                           run.output<float>(0), reinterpret_cast<float*>(run.scratch.data()));
+  run_weight_gradient_tiles_of(a, types, run, nullptr);
 }
 
 void run_conv_reference(const Conv& a, const graph::Signature& types, const graph::Run& run) {

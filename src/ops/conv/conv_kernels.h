@@ -5,6 +5,7 @@
 
 #include "graph/kernel.h"
 #include "kernels/dnnl/convolution.h"
+#include "kernels/simd/normalized_input.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_transpose/conv_transpose.h"
 
@@ -40,10 +41,19 @@ Bytes weight_gradient_winograd_scratch(const Conv& a, const graph::Signature& ty
 void run_weight_gradient_winograd(const Conv& a,
                                   const graph::Signature& types,
                                   const graph::Run& run);
+// Of what `normalize` makes of x, or of x itself where it is null.
+void run_weight_gradient_winograd_of(const Conv& a,
+                                     const graph::Signature& types,
+                                     const graph::Run& run,
+                                     const kernels::NormalizedInput* normalize);
 
 // Products of packed windows.
 bool weight_gradient_suits_tiles(const Conv& a, const graph::Signature& types);
 Bytes weight_gradient_tiles_scratch(const Conv& a, const graph::Signature& types);
 void run_weight_gradient_tiles(const Conv& a, const graph::Signature& types, const graph::Run& run);
+void run_weight_gradient_tiles_of(const Conv& a,
+                                  const graph::Signature& types,
+                                  const graph::Run& run,
+                                  const kernels::NormalizedInput* normalize);
 
 }  // namespace lowtide::ops

@@ -83,12 +83,19 @@ Bytes weight_gradient_winograd_scratch(const Conv& a, const graph::Signature& ty
       kernels::winograd_weight_gradient_scratch(convolution_shape(a, types.in[0], types.in[1])));
 }
 
+void run_weight_gradient_winograd_of(const Conv& a,
+                                     const graph::Signature& types,
+                                     const graph::Run& run,
+                                     const kernels::NormalizedInput* normalize) {
+  kernels::winograd_weight_gradient(convolution_shape(a, types.in[0], types.in[1]),
+                                    run.input<float>(0), run.input<float>(1), run.output<float>(0),
+                                    scratch_of(run), normalize);
+}
+
 void run_weight_gradient_winograd(const Conv& a,
                                   const graph::Signature& types,
                                   const graph::Run& run) {
-  kernels::winograd_weight_gradient(convolution_shape(a, types.in[0], types.in[1]),
-                                    run.input<float>(0), run.input<float>(1), run.output<float>(0),
-                                    scratch_of(run));
+  run_weight_gradient_winograd_of(a, types, run, nullptr);
 }
 
 }  // namespace lowtide::ops

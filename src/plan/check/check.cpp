@@ -89,7 +89,13 @@ class Replay {
       check_state_place(index, o);
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) write_output(index, o, aliases);
-    ran_.insert(step.node);
+    ran_.insert(original(step.node));
+  }
+
+  // The node itself, or the one it is an alternative to: of these together one runs.
+  [[nodiscard]] NodeId original(NodeId id) const {
+    const NodeId other = graph_.node(id).alternative_to;
+    return other.valid() ? other : id;
   }
 
   // First executions happen once, behind what they depend on; others repeat what may be repeated:
@@ -97,7 +103,7 @@ class Replay {
   void check_legal(std::size_t index, const std::vector<Alias>& aliases) {
     const Step& step = plan_.steps[index];
     const Node& node = graph_.node(step.node);
-    const bool ran = ran_.count(step.node) != 0;
+    const bool ran = ran_.count(original(step.node)) != 0;
     if (!step.again) {
       if (ran)
         subject_.fault("{} runs a second time but is not marked as again",

@@ -131,10 +131,26 @@ class Explainer {
 
   [[nodiscard]] std::string runs_text(NodeId id) const {
     const std::vector<std::int32_t>& runs = history_.runs(id);
-    if (runs.empty()) return "never run: nothing needs it";
+    if (runs.empty()) {
+      const NodeId instead = way_taken(id);
+      return instead.valid()
+                 ? text("not run: '{}' is, to the same result", graph_.node(instead).name)
+                 : "never run: nothing needs it";
+    }
     std::string list;
     for (const std::int32_t step : runs) list += text("{}{}", list.empty() ? "" : ", ", step);
     return text("at step{} {} of {}", runs.size() == 1 ? "" : "s", list, plan_.steps.size());
+  }
+
+  // Of a node and its alternatives the one that runs, if one does.
+  [[nodiscard]] NodeId way_taken(NodeId id) const {
+    const NodeId other = graph_.node(id).alternative_to;
+    const NodeId original = other.valid() ? other : id;
+    if (!history_.runs(original).empty()) return original;
+    for (const NodeId way : history_.model().nodes[original].alternatives) {
+      if (!history_.runs(way).empty()) return way;
+    }
+    return {};
   }
 
   // Who reads what a repetition writes.

@@ -110,6 +110,22 @@ void GraphProblem::add_tensors() {
 }
 
 void GraphProblem::add_task(NodeId id) {
+  const NodeFacts& facts = model_.nodes[id];
+  const TaskId task(problem_.tasks.size());
+  std::vector<Variant> variants = {variant(id)};
+  for (const NodeId other : facts.alternatives) {
+    variants.push_back(variant(other));
+    // One is there to save bytes. That it should be faster is what noise in measured costs says.
+    double& seconds = variants.back().seconds;
+    seconds = variants.back().seconds_again = std::max(seconds, facts.seconds);
+  }
+  for (const TensorId written : variants.front().writes) problem_.tensors[written].producer = task;
+  problem_.tasks.push_back(
+      {.variants = std::move(variants), .repeatable = facts.repeatable, .deadline = {}});
+  nodes_.push_back(id);
+}
+
+Variant GraphProblem::variant(NodeId id) const {
   const Node& node = model_.graph.node(id);
   const NodeFacts& facts = model_.nodes[id];
   Variant variant{.seconds = facts.seconds,
@@ -119,15 +135,11 @@ void GraphProblem::add_task(NodeId id) {
                   .writes = {},
                   .in_place = in_place(id)};
   for (const ValueId input : node.inputs) add_once(variant.reads, tensors_[input]);
-  const TaskId task(problem_.tasks.size());
   for (const ValueId output : node.outputs) {
     if (model_.values[output].base != output || !tensors_[output].valid()) continue;
     variant.writes.push_back(tensors_[output]);
-    problem_.tensors[tensors_[output]].producer = task;
   }
-  problem_.tasks.push_back(
-      {.variants = {std::move(variant)}, .repeatable = facts.repeatable, .deadline = {}});
-  nodes_.push_back(id);
+  return variant;
 }
 
 // The pairs in which the output may lie over everything the node reads from the input's storage.
@@ -171,7 +183,7 @@ void GraphProblem::set_deadlines() {
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     TaskId& deadline = problem_.tasks[TaskId(i)].deadline;
-    for (const ValueId input : model_.graph.node(nodes_[TaskId(i)]).inputs) {
+    for (const ValueId input : read_in_any_way(model_, nodes_[TaskId(i)])) {
       const TaskId at = overwritten[model_.values[input].base];
       if (at.valid() && (!deadline.valid() || at < deadline)) deadline = at;
     }
@@ -207,7 +219,9 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
   for (std::size_t step = 0; step < line.steps(); ++step) {
     const NodeId node = nodes_[line.task(step)];
     runs[node].push_back(step);
-    tasks.push_back({node, runs[node].size() > 1});
+    const std::uint8_t variant = line.variant(line.task(step));
+    const NodeId way = variant == 0 ? node : model_.nodes[node].alternatives[variant - 1U];
+    tasks.push_back({way, runs[node].size() > 1});
   }
   const ViewReaders readers(model_, tasks);
   Sequence all;
@@ -217,7 +231,7 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
   }
   for (std::size_t step = 0; step < tasks.size(); ++step) {
     all.push_back(tasks[step]);
-    const std::vector<std::size_t>& all_runs = runs[tasks[step].node];
+    const std::vector<std::size_t>& all_runs = runs[nodes_[line.task(step)]];
     const auto next = std::upper_bound(all_runs.begin(), all_runs.end(), step);
     const std::size_t until = next == all_runs.end() ? tasks.size() : *next;
     for (const ValueId output : model_.graph.node(tasks[step].node).outputs) {

@@ -11,8 +11,9 @@
 namespace lowtide::plan {
 
 // Each tensor is a stretch of storage: a transient value with the views of it. Tasks are the needed
-// nodes in the order of their first executions. Nodes that only make views are none: they take no
-// time and no bytes, and run right behind what they show.
+// nodes in the order of their first executions, a variant for each and for each of its
+// alternatives. Nodes that only make views are none: they take no time and no bytes, and run right
+// behind what they show.
 class GraphProblem {
  public:
   // The model must outlive it.
@@ -30,6 +31,7 @@ class GraphProblem {
   [[nodiscard]] bool only_views(NodeId id) const;
   void add_tensors();
   void add_task(NodeId id);
+  [[nodiscard]] Variant variant(NodeId id) const;
   [[nodiscard]] std::vector<InPlace> in_place(NodeId id) const;
   void set_deadlines();
   void add_unread_inputs();
@@ -37,7 +39,7 @@ class GraphProblem {
 
   const Model& model_;
   Problem problem_;
-  core::IdVector<TaskId, NodeId> nodes_;
+  core::IdVector<TaskId, NodeId> nodes_;       // those that are no alternatives
   core::IdVector<ValueId, TensorId> tensors_;  // by value; views' too. Invalid for persistent ones
   // By value: the nodes that make views of it, directly or not, in order.
   core::IdVector<ValueId, std::vector<NodeId>> views_;

@@ -59,6 +59,54 @@ bool only_floats_out(const Graph& graph, NodeId id) {
                      [&](graph::ValueId out) { return core::is_float(graph.type(out).dtype); });
 }
 
+// Times a kernel that no step of the plan runs; nothing where the arena does not hold all operands
+// at once. They are harmless numbers: what lies there may be denormal, and slow, as a float.
+std::optional<double> time_alone(const Unit& unit, NodeId id, const memory::Arena& arena) {
+  const Graph& graph = unit.pass.graph;
+  const graph::BoundKernel& kernel = unit.kernels.of(id);
+  Bytes at;
+  const auto take = [&](Bytes bytes) {
+    std::byte* const place = arena.data() + at.count();
+    at += bytes.rounded_up(plan::kAlignment);
+    return place;
+  };
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (const graph::ValueId value : graph.node(id).inputs) {
+    in.push_back(take(graph.type(value).bytes()));
+  }
+  const Bytes filled = at;
+  for (const graph::ValueId value : graph.node(id).outputs) {
+    out.push_back(take(graph.type(value).bytes()));
+  }
+  std::byte* const scratch = take(kernel.scratch());
+  if (at > arena.size()) return std::nullopt;
+  std::fill_n(reinterpret_cast<float*>(arena.data()),
+              filled.count() / static_cast<std::int64_t>(sizeof(float)), 0.5F);
+  const graph::StepContext step;
+  double least = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const Clock::time_point start = Clock::now();
+    kernel.run({.in = in,
+                .out = out,
+                .scratch = {scratch, static_cast<std::size_t>(kernel.scratch().count())},
+                .step = &step});
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    least = run == 0 ? seconds : std::min(least, seconds);
+  }
+  return least;
+}
+
+// Nodes that are alternatives or have any.
+core::IdVector<NodeId, char> in_several_ways(const Graph& graph) {
+  core::IdVector<NodeId, char> result(graph.node_count(), 0);
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const NodeId other = graph.node(NodeId(i)).alternative_to;
+    if (other.valid()) result[NodeId(i)] = result[other] = 1;
+  }
+  return result;
+}
+
 // Times of one unit's kernels. A kernel that has run often enough is passed over, and what it would
 // have written keeps what was there before: a network of equal blocks is measured in the time of a
 // few. Whole numbers are always computed, as they may be places in other tensors.
@@ -83,6 +131,16 @@ class KernelTimes final : public run::Probe {
   [[nodiscard]] std::optional<double> of(NodeId id) const {
     const auto found = times_.find(&kernels_.of(id));
     return found == times_.end() ? std::nullopt : std::optional(found->second.least);
+  }
+  // Times what a plan does not run because it runs another way to the same result.
+  void time_other_ways(const Unit& unit, const memory::Arena& arena) {
+    const core::IdVector<NodeId, char> several = in_several_ways(graph_);
+    for (std::size_t i = 0; i < graph_.node_count() && Clock::now() < deadline_; ++i) {
+      const NodeId id(i);
+      if (several[id] == 0 || of(id)) continue;
+      const std::optional<double> seconds = time_alone(unit, id, arena);
+      if (seconds) times_[&kernels_.of(id)] = {.least = *seconds, .runs = kRuns};
+    }
   }
   [[nodiscard]] bool done() const {
     return std::all_of(times_.begin(), times_.end(),
@@ -167,6 +225,7 @@ Measurement measure_costs(Configuration& configuration,
       if (walk > 0 && Clock::now() >= deadline) break;
       unit.program->measure({}, times);
     }
+    times.time_other_ways(unit, arena);
     plan::Costs costs = unit.model_costs;
     missed.emplace_back();
     for (std::size_t i = 0; i < costs.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "ops/pair_loss/pair_loss.h"
 #include "ops/top_hits/top_hits.h"
 #include "optim/updates.h"
+#include "passes/alternatives.h"
 #include "passes/dependence.h"
 #include "passes/fuse/fuse.h"
 #include "passes/linear_head.h"
@@ -230,11 +231,12 @@ PassGraph build_training_pass(const Recipe& recipe,
   builder.set_phase(graph::Phase::kUpdate);
   if (gradients == Gradients::kAccumulate) {
     pass.scalars = optim::add_accumulation(builder, pairs).first;
-    return pass;
+  } else {
+    const optim::Updates updates = optim::add_updates(builder, pairs, optimizer_of(settings));
+    pass.scalars = updates.scalars;
+    pass.grad_norm = updates.grad_norm;
   }
-  const optim::Updates updates = optim::add_updates(builder, pairs, optimizer_of(settings));
-  pass.scalars = updates.scalars;
-  pass.grad_norm = updates.grad_norm;
+  passes::offer_alternatives(pass.graph);
   return pass;
 }
 

@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
+#include "kernels/simd/normalized_input-inl.h"
 #include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -49,6 +50,25 @@ HWY_ATTR void CopyRuns(
   }
 }
 
+// The same of what is made of x; the runs begin at `channel`.
+HWY_ATTR void NormalizeRuns(const NormalizedInput& normalize,
+                            const float* x,
+                            const float* from,
+                            std::int64_t step,
+                            float* to,
+                            std::int64_t count,
+                            std::int64_t length,
+                            std::int64_t channel) {
+  const std::int64_t width = 2 * lanes();
+  with_normalized(normalize, x, [&](auto value) HWY_ATTR {
+    for (std::int64_t k = 0; k < count; ++k) {
+      for_each_tag(0, length, [&](auto d, std::int64_t i) HWY_ATTR {
+        hn::StoreU(value(d, from + k * step + i, channel + i), d, to + k * width + i);
+      });
+    }
+  });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace lowtide::kernels
@@ -59,6 +79,7 @@ namespace lowtide::kernels {
 
 HWY_EXPORT(AddTiles);
 HWY_EXPORT(CopyRuns);
+HWY_EXPORT(NormalizeRuns);
 
 namespace {
 
@@ -82,20 +103,24 @@ struct WindowRow {
 // Where windows are and what their columns read.
 class Columns {
  public:
-  Columns(const WeightGradientShape& shape, std::int64_t width)
-      : shape_(shape), width_(width), channels_(shape.groups * shape.in_each) {
+  // Of x, or of what `normalize` makes of it.
+  Columns(const WeightGradientShape& shape,
+          std::int64_t width,
+          const float* x,
+          const NormalizedInput* normalize)
+      : shape_(shape),
+        x_(x),
+        normalize_(normalize),
+        width_(width),
+        channels_(shape.groups * shape.in_each) {
     const bool rows_run_on = shape.groups == 1 && shape.axes[2].dilation == 1;
     run_taps_ = rows_run_on ? shape.axes[2].kernel : 1;
   }
 
   // Packs the columns from `begin` on, a panel's width of them, of group g for the windows
   // [from, to) of the batch; zero where they lie in the padding or past the last column.
-  void pack(const float* x,
-            std::int64_t g,
-            std::int64_t begin,
-            std::int64_t from,
-            std::int64_t to,
-            float* panel) const {
+  void pack(
+      std::int64_t g, std::int64_t begin, std::int64_t from, std::int64_t to, float* panel) const {
     std::array<Run, kWidestPanel> runs;
     const std::size_t count = runs_of(begin, std::min(begin + width_, shape_.columns()), runs);
     std::int64_t filled = 0;
@@ -104,7 +129,7 @@ class Columns {
       const WindowRow row = row_at(from, to);
       float* at = panel;
       for (std::size_t i = 0; i < count; ++i) {
-        pack_run(x + g * shape_.in_each, row, runs[i], at);
+        pack_run(g * shape_.in_each, row, runs[i], at);
         at += runs[i].length;
       }
       if (filled < width_) fill(at, row.count, width_ - filled);
@@ -147,34 +172,56 @@ class Columns {
     for (std::int64_t k = 0; k < count; ++k, to += width_) std::fill_n(to, length, 0.0F);
   }
 
-  void pack_run(const float* x, const WindowRow& row, const Run& run, float* to) const {
+  // Of the group whose channels begin at `group`.
+  void pack_run(std::int64_t group, const WindowRow& row, const Run& run, float* to) const {
     const WindowAxes& axes = shape_.axes;
     const std::int64_t at0 = axes[0].position(row.first[0], run.tap[0]);
     const std::int64_t at1 = axes[1].position(row.first[1], run.tap[1]);
     if (!axes[0].inside(at0) || !axes[1].inside(at1)) return fill(to, row.count, run.length);
     const std::int64_t in_row = axes[2].in * channels_;
-    x += ((row.sample * axes[0].in + at0) * axes[1].in + at1) * in_row;
+    const float* const x =
+        x_ + ((row.sample * axes[0].in + at0) * axes[1].in + at1) * in_row + group;
     const std::int64_t step = axes[2].stride * channels_;
     const std::int64_t first = axes[2].position(row.first[2], run.tap[2]) * channels_ + run.shift;
+    const std::int64_t channel = group + run.shift % shape_.in_each;
     // Windows [whole, end) read the whole run inside the row; those around it stick out.
     const std::int64_t room = in_row - run.length - first;
     const std::int64_t end = room < 0 ? 0 : std::min(room / step + 1, row.count);
     const std::int64_t whole = std::min(first >= 0 ? 0 : (-first + step - 1) / step, end);
     const auto pack_edge = [&](std::int64_t k) {
-      for (std::int64_t i = 0; i < run.length; ++i) {
-        const std::int64_t at = first + k * step + i;
-        to[k * width_ + i] = at >= 0 && at < in_row ? x[at] : 0.0F;
-      }
+      const std::int64_t at = first + k * step;
+      const std::int64_t begin = std::clamp<std::int64_t>(-at, 0, run.length);
+      const std::int64_t stop = std::clamp<std::int64_t>(in_row - at, begin, run.length);
+      float* const window = to + k * width_;
+      std::fill_n(window, begin, 0.0F);
+      copy(x + at + begin, 0, window + begin, 1, stop - begin, channel + begin);
+      std::fill(window + stop, window + run.length, 0.0F);
     };
     for (std::int64_t k = 0; k < whole; ++k) pack_edge(k);
-    HWY_DYNAMIC_DISPATCH(CopyRuns)
-    (x + first + whole * step, step, to + whole * width_, end - whole, run.length);
+    copy(x + first + whole * step, step, to + whole * width_, end - whole, run.length, channel);
     for (std::int64_t k = end; k < row.count; ++k) pack_edge(k);
   }
 
+  // Runs that are inside, the first element being of `channel`.
+  void copy(const float* from,
+            std::int64_t step,
+            float* to,
+            std::int64_t count,
+            std::int64_t length,
+            std::int64_t channel) const {
+    if (normalize_ == nullptr) {
+      HWY_DYNAMIC_DISPATCH(CopyRuns)(from, step, to, count, length);
+    } else {
+      HWY_DYNAMIC_DISPATCH(NormalizeRuns)
+      (*normalize_, x_, from, step, to, count, length, channel);
+    }
+  }
+
   const WeightGradientShape& shape_;
-  std::int64_t width_;     // of a panel
-  std::int64_t channels_;  // of x
+  const float* x_;
+  const NormalizedInput* normalize_;  // or null
+  std::int64_t width_;                // of a panel
+  std::int64_t channels_;             // of x
   std::int64_t run_taps_;  // kernel places along the last axis that lie side by side in x
 };
 
@@ -211,13 +258,12 @@ struct Part {
 
 // Sums over all windows into the accumulators, which hold panel after panel of tiles.
 void sum_windows(const WeightGradientShape& shape,
-                 const float* x,
+                 const Columns& columns,
                  const float* dy,
                  const Part& part,
                  float* packed,
                  float* accumulators) {
   const Panels panels(shape);
-  const Columns columns(shape, panels.width);
   const std::int64_t stride = shape.groups * shape.out_each;
   const std::int64_t row = part.tile * kTileRows;
   const std::int64_t rows_end = std::min(part.tiles_end * kTileRows, shape.out_each);
@@ -228,7 +274,7 @@ void sum_windows(const WeightGradientShape& shape,
     pack_tiles(dy + from * stride + part.g * shape.out_each + row, stride, count, rows_end - row,
                packed_rows);
     for (std::int64_t panel = part.panel; panel < part.panels_end; ++panel) {
-      columns.pack(x, part.g, panel * panels.width, from, from + count, packed);
+      columns.pack(part.g, panel * panels.width, from, from + count, packed);
       HWY_DYNAMIC_DISPATCH(AddTiles)
       (packed_rows, packed, count, part.tiles_end - part.tile,
        accumulators + (panel * panels.tiles + part.tile) * panels.tile_floats(), from == 0);
@@ -289,15 +335,21 @@ std::int64_t weight_gradient_scratch(const WeightGradientShape& shape) {
          core::parallel_parts() * panels.packed_floats();
 }
 
-void weight_gradient(
-    const WeightGradientShape& shape, const float* x, const float* dy, float* dw, float* scratch) {
+void weight_gradient(const WeightGradientShape& shape,
+                     const float* x,
+                     const float* dy,
+                     float* dw,
+                     float* scratch,
+                     const NormalizedInput* normalize) {
+  const Columns columns(shape, packed_panel_width(), x, normalize);
   const std::int64_t parts = core::parallel_parts();
   const std::int64_t packed = Panels(shape).packed_floats();
   float* const accumulators = scratch + parts * packed;
   for (std::int64_t g = 0; g < shape.groups; ++g) {
     core::parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        sum_windows(shape, x, dy, part_of(shape, g, i, parts), scratch + i * packed, accumulators);
+        sum_windows(shape, columns, dy, part_of(shape, g, i, parts), scratch + i * packed,
+                    accumulators);
       }
     });
     float* const dw_of_group = dw + g * shape.out_each * shape.columns();

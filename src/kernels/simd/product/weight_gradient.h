@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/simd/normalized_input.h"
 #include "kernels/window_axis.h"
 
 namespace lowtide::kernels {
@@ -30,8 +31,13 @@ bool suits_tiles(const WeightGradientShape& shape);
 std::int64_t weight_gradient_scratch(const WeightGradientShape& shape);
 
 // dw[o, j] = sum over windows of dy[window, o] x[window, j]. Each element is summed in the same
-// order for any number of threads: 128 windows at a time, in registers, then over these sums.
-void weight_gradient(
-    const WeightGradientShape& shape, const float* x, const float* dy, float* dw, float* scratch);
+// order for any number of threads: 128 windows at a time, in registers, then over these sums. With
+// `normalize`, what it makes of x stands in its place.
+void weight_gradient(const WeightGradientShape& shape,
+                     const float* x,
+                     const float* dy,
+                     float* dw,
+                     float* scratch,
+                     const NormalizedInput* normalize = nullptr);
 
 }  // namespace lowtide::kernels

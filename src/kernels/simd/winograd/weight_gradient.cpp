@@ -153,10 +153,15 @@ std::int64_t winograd_weight_gradient_scratch(const WinogradShape& shape) {
   return Division(shape).floats();
 }
 
-void winograd_weight_gradient(
-    const WinogradShape& shape, const float* x, const float* dy, float* dw, float* scratch) {
+void winograd_weight_gradient(const WinogradShape& shape,
+                              const float* x,
+                              const float* dy,
+                              float* dw,
+                              float* scratch,
+                              const NormalizedInput* normalize) {
   const Division d(shape);
   const Parts parts(d, scratch);
+  const NormalizedPixels made{.normalize = normalize, .x = x, .outside = parts.edge};
   const TileGrid grid(shape);
   std::fill_n(parts.edge, d.edge(), 0.0F);
   // Rows of gradients are read past their channels, to the end of a tile of rows.
@@ -174,7 +179,8 @@ void winograd_weight_gradient(
                            {.at = parts.pixels + i * d.width,
                             .row = d.panels * d.width,
                             .panel = d.panel(),
-                            .point = d.pixels_point()});
+                            .point = d.pixels_point()},
+                           made);
           const auto windows =
               grid.windows<const float>(begin + i, dy + out, shape.channels_out, parts.edge);
           HWY_DYNAMIC_DISPATCH(TransformGradients)

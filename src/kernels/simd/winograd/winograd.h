@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/simd/normalized_input.h"
 #include "kernels/window_axis.h"
 
 namespace lowtide::kernels {
@@ -43,8 +44,12 @@ void winograd_convolution(const WinogradShape& shape,
                           float* scratch);
 
 // dw[o, c, tap] = sum over windows of dy[window, o] x[window + tap, c], as precise and in an order
-// as little dependent on threads.
-void winograd_weight_gradient(
-    const WinogradShape& shape, const float* x, const float* dy, float* dw, float* scratch);
+// as little dependent on threads. With `normalize`, what it makes of x stands in its place.
+void winograd_weight_gradient(const WinogradShape& shape,
+                              const float* x,
+                              const float* dy,
+                              float* dw,
+                              float* scratch,
+                              const NormalizedInput* normalize = nullptr);
 
 }  // namespace lowtide::kernels

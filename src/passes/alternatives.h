@@ -1,0 +1,13 @@
+// Other ways to compute what the backward pass computes.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace lowtide::passes {
+
+// Gives each gradient of convolution weights, where it can be had so, an alternative that reads
+// what the convolution's input was made of: the planner may then let the input go after the forward
+// pass without computing it again. The last pass: it adds nodes behind all others.
+void offer_alternatives(graph::Graph& graph);
+
+}  // namespace lowtide::passes
