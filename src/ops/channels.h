@@ -7,7 +7,7 @@
 #include <span>
 
 #include "graph/kernel.h"
-#include "kernels/simd/normalize.h"
+#include "kernels/simd/norm/normalize.h"
 #include "ops/strided.h"
 
 namespace lowtide::ops {

@@ -2,7 +2,7 @@
 
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/dropout/dropout.h"
-#include "passes/fuse_batch_norm.h"
+#include "passes/fuse/batch_norm.h"
 
 namespace lowtide::passes {
 

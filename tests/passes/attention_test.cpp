@@ -1,6 +1,6 @@
 // Attention as exporters write it becomes one node that gives the same numbers; what is only
 // similar stays as it is.
-#include "passes/fuse/attention.h"
+#include "passes/fuse/attention/attention.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,4 @@
 // What is fused with a batch norm, what is not, and that neither changes what is computed.
-#include "passes/fuse_batch_norm.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -12,6 +10,7 @@
 #include "ops/layout/layout.h"
 #include "ops/unary/unary.h"
 #include "ops/update/update.h"
+#include "passes/fuse/batch_norm.h"
 #include "support/nodes.h"
 #include "support/tensors.h"
 

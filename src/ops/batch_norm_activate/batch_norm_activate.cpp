@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/simd/normalize_activate.h"
+#include "kernels/simd/norm/normalize_activate.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm/batch_norm_kernels.h"
 #include "ops/batch_norm_activate/batch_norm_activate_kernels.h"

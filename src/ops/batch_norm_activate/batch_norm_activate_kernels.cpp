@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/simd/normalize_activate.h"
+#include "kernels/simd/norm/normalize_activate.h"
 #include "ops/batch_norm_activate/coefficients.h"
 #include "ops/channels.h"
 #include "ops/unary/unary_kernels.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graph/kernel.h"
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalized_input.h"
 #include "ops/channels.h"
 #include "ops/unary/unary.h"
 

@@ -5,7 +5,7 @@
 
 #include "graph/kernel.h"
 #include "kernels/dnnl/convolution.h"
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalized_input.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_transpose/conv_transpose.h"
 

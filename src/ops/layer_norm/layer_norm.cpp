@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "kernels/simd/normalize_rows.h"
+#include "kernels/simd/norm/normalize_rows.h"
 #include "ops/layout/layout.h"
 
 namespace lowtide::ops {

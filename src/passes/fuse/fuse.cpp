@@ -1,6 +1,6 @@
 #include "passes/fuse/fuse.h"
 
-#include "passes/fuse/attention.h"
+#include "passes/fuse/attention/attention.h"
 #include "passes/fuse/bias.h"
 #include "passes/fuse/gelu.h"
 

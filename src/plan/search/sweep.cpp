@@ -7,6 +7,7 @@
 #include "plan/bound/cut.h"
 #include "plan/search/anneal.h"
 #include "plan/search/relaxed.h"
+#include "plan/search/variants.h"
 
 namespace lowtide::plan {
 
@@ -31,7 +32,7 @@ class Sweeper {
       const Level level = level_of(cut, static_cast<std::int64_t>(limit));
       levels.push_back(level);
       const Choices other = relaxed(problem_, cut.at(), cut.best(level.limit));
-      add_if_it_fits(Timeline(problem_, other).candidate(), level.limit);
+      add_relaxed(other, level.limit);
       improve(now, level);
       improve(other, level);
       const Candidate* const best = fastest_within(level.limit);
@@ -96,6 +97,14 @@ class Sweeper {
     how.moves *= effort;
     if (how.moves < kFewestMoves) return best != nullptr;
     return add_if_it_fits(anneal(problem_, start, how), level.limit);
+  }
+
+  // The bound's answers let go of all that only some variants read, also where there is room.
+  void add_relaxed(const Choices& choices, std::int64_t limit) {
+    Timeline line(problem_, choices);
+    if (line.peak() > limit) return;
+    take_fastest_variants(line, limit);
+    found_.push_back(line.candidate());
   }
 
   bool add_if_it_fits(Candidate found, std::int64_t limit) {

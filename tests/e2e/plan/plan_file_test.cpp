@@ -1,9 +1,12 @@
 // `plan -o` and `train --plan`: a plan that another process made is obeyed to the step, and refused
 // by name where it is for another run.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/text.h"
 #include "e2e/scene.h"
+#include "support/folder.h"
 
 namespace lowtide::e2e {
 namespace {
@@ -50,6 +53,26 @@ TEST_F(PlanFiles, AreObeyed) {
       scene, run + Words{"--plan", file, "--budget", std::to_string(2 * smallest)}, "roomy.onnx");
   EXPECT_EQ(roomy.bytes, own.bytes);
   EXPECT_EQ(roomy.result.at("arena_bytes"), planned.at("arena_bytes"));
+}
+
+// Where memory is short, gradients of weights are computed from what their input was made of: the
+// same weights, and no repetition for it.
+TEST_F(PlanFiles, UseAlternativesWhereMemoryIsShort) {
+  run.front() = scene.zoo({"wrn", "--depth", "16", "--width", "2", "--size", "24"});
+  const auto alternatives = [&](const Json& program) {
+    return std::ranges::count_if(program.at("steps"), [&](const Json& step) {
+      return program.at("nodes").at(step.at("node").get<std::size_t>()).at("op") ==
+             "NormedConvGradient";
+    });
+  };
+  make(run, (smallest_budget(run) + smallest_budget(run + Words{"--policy", "keep"})) / 2);
+  const Trained own = train(scene, run + Words{"--policy", "keep", "--steps", "4"}, "own.onnx");
+  const Trained obeying = train(scene, run + Words{"--plan", file, "--steps", "4"}, "short.onnx");
+  EXPECT_EQ(obeying.bytes, own.bytes);
+  EXPECT_GT(alternatives(Json::parse(support::read_file(file)).at("programs").at(0)), 0);
+  const Outcome kept = lowtide(Words{"plan"} + run + Words{"--policy", "keep", "-o", file});
+  ASSERT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_EQ(alternatives(Json::parse(support::read_file(file)).at("programs").at(0)), 0);
 }
 
 TEST_F(PlanFiles, OfMicroBatchesAndSpillsAreObeyed) {

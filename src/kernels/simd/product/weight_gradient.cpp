@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/normalized_input-inl.h"
+#include "kernels/simd/norm/normalized_input-inl.h"
 #include "kernels/simd/product/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalized_input.h"
 #include "kernels/window_axis.h"
 
 namespace lowtide::kernels {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalized_input.h"
 
 namespace lowtide::kernels {
 

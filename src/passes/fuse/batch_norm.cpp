@@ -1,4 +1,4 @@
-#include "passes/fuse_batch_norm.h"
+#include "passes/fuse/batch_norm.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "passes/fuse/attention.h"
+#include "passes/fuse/attention/attention.h"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,8 @@
 #include "ops/matmul/matmul.h"
 #include "ops/transpose/transpose.h"
 #include "passes/dependence.h"
-#include "passes/fuse/attention_pattern.h"
-#include "passes/fuse/head_views.h"
+#include "passes/fuse/attention/attention_pattern.h"
+#include "passes/fuse/attention/head_views.h"
 
 namespace lowtide::passes {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/simd/normalize.h"
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalize.h"
+#include "kernels/simd/norm/normalized_input.h"
 
 namespace lowtide::kernels {
 

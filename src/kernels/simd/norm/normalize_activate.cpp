@@ -1,15 +1,15 @@
-#include "kernels/simd/normalize_activate.h"
+#include "kernels/simd/norm/normalize_activate.h"
 
 #include <algorithm>
 
 #include "core/check.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/normalize_activate.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/norm/normalize_activate.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 // After highway.h: once for each instruction set.
-#include "kernels/simd/normalized_input-inl.h"
+#include "kernels/simd/norm/normalized_input-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

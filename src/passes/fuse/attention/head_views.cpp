@@ -1,4 +1,4 @@
-#include "passes/fuse/head_views.h"
+#include "passes/fuse/attention/head_views.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "kernels/simd/normalize_rows.h"
+#include "kernels/simd/norm/normalize_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/normalize_rows.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/norm/normalize_rows.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h: its own order.
 #include <hwy/highway.h>

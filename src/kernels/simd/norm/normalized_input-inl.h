@@ -1,14 +1,14 @@
 // Elements of a batch normalisation with what follows it, once for each instruction set.
-#if defined(LOWTIDE_KERNELS_SIMD_NORMALIZED_INPUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef LOWTIDE_KERNELS_SIMD_NORMALIZED_INPUT_INL_H_
-#undef LOWTIDE_KERNELS_SIMD_NORMALIZED_INPUT_INL_H_
+#if defined(LOWTIDE_KERNELS_SIMD_NORM_NORMALIZED_INPUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LOWTIDE_KERNELS_SIMD_NORM_NORMALIZED_INPUT_INL_H_
+#undef LOWTIDE_KERNELS_SIMD_NORM_NORMALIZED_INPUT_INL_H_
 #else
-#define LOWTIDE_KERNELS_SIMD_NORMALIZED_INPUT_INL_H_
+#define LOWTIDE_KERNELS_SIMD_NORM_NORMALIZED_INPUT_INL_H_
 #endif
 
 #include "core/check.h"
 #include "kernels/simd/activations-inl.h"
-#include "kernels/simd/normalized_input.h"
+#include "kernels/simd/norm/normalized_input.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace lowtide::kernels {

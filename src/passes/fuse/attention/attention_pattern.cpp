@@ -1,4 +1,4 @@
-#include "passes/fuse/attention_pattern.h"
+#include "passes/fuse/attention/attention_pattern.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "kernels/simd/normalize.h"
+#include "kernels/simd/norm/normalize.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/normalize.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/norm/normalize.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h: its own order.
 #include <hwy/highway.h>
