@@ -1,5 +1,7 @@
-// From a choice of tensors to drop to a schedule.
+// From a choice of tensors to drop to a schedule, and what variants it runs in.
 #pragma once
+
+#include <cstdint>
 
 #include "plan/problem/timeline.h"
 
@@ -11,5 +13,9 @@ namespace lowtide::plan {
 Choices recompute_dropped(const Problem& problem,
                           const core::IdVector<TensorId, char>& dropped,
                           TaskId from);
+
+// Runs tasks in their fastest variants as far as the schedule stays within the limit, which it is
+// in before. Many are tried at a time, and fewer where these do not fit.
+void take_fastest_variants(Timeline& line, std::int64_t limit);
 
 }  // namespace lowtide::plan

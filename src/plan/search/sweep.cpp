@@ -6,8 +6,8 @@
 
 #include "plan/bound/cut.h"
 #include "plan/search/anneal.h"
+#include "plan/search/recompute.h"
 #include "plan/search/relaxed.h"
-#include "plan/search/variants.h"
 
 namespace lowtide::plan {
 
