@@ -1,6 +1,6 @@
 // Options of the data: where it comes from and how its samples are taken.
-#include "cli/choice.h"
 #include "cli/options.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 
@@ -26,13 +26,14 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
       ->type_name("X");
   group->add_option("--split-seed", data.split_seed, "Which samples that share is")
       ->capture_default_str()
+      ->check(whole_number())
       ->type_name("N");
   group->add_option("--label", data.label, "The array, or column of a .csv, that holds the targets")
       ->capture_default_str()
       ->type_name("NAME");
   group->add_option("--batch", data.batch, "Samples per step")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("N");
   // CLI11 would set an optional flag that nobody gave.
   group->add_flag_function(
@@ -63,7 +64,7 @@ void add_images(CLI::App& command, ImageSettings& image) {
       ->add_option("--image-size", image.size,
                    "Pixels that images are scaled to, N or H,W; default: what the model takes")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->expected(1, 2)
       ->type_name("N|H,W");
   group
@@ -85,7 +86,7 @@ void add_images(CLI::App& command, ImageSettings& image) {
       ->add_option("--crop-area", image.crop_area,
                    "The least share of an image that a random part has")
       ->capture_default_str()
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(between(1e-6, 1.0))
       ->type_name("X");
   add_choice<bool>(*group, "--bad-samples", image.skip_bad, {{"fail", false}, {"skip", true}},
                    "Images that cannot be decoded: fail, or skip, which decodes every image once "

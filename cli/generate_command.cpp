@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 namespace {
@@ -83,24 +84,25 @@ void add_generate(CLI::App& app, Action& action) {
                    "The same as numbers, for other tokens; numbers are printed then")
       ->delimiter(',')
       ->excludes(prompt)
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("N,N,...");
   command->add_option("--tokens", settings.tokens, "How many to write")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("N");
   command
       ->add_option("--temperature", settings.temperature,
                    "Below 1 likely tokens become likelier; 0: always the likeliest")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("X");
   command->add_option("--top-k", settings.top_k, "Choose among the K likeliest; 0: among all")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("K");
   command->add_option("--seed", settings.seed, "Of the choices")
       ->capture_default_str()
+      ->check(whole_number())
       ->type_name("N");
   add_budget(*command, settings.memory);
   add_machine(*command, settings.machine);

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 namespace {
@@ -69,7 +70,7 @@ void add_inspect(CLI::App& app, Action& action) {
   add_model(*command, options->model, options->raw);
   command->add_option("--batch", options->batch, "Samples per step")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("N");
   add_selection(*command, options->selection);
   command->add_flag("--json", options->json, "Print one JSON object");

@@ -6,7 +6,7 @@
 #include "lowtide/error.h"
 #include "lowtide/npy.h"
 
-#include "cli/choice.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 namespace {
@@ -102,12 +102,10 @@ DropoutSettings parse_dropout(const std::string& text) {
 
 void add_model(CLI::App& command, ModelSettings& model, RawModel& raw) {
   command.add_option("model", model.path, "The ONNX file")->required()->type_name("MODEL.onnx");
-  command
-      .add_option("--shape", raw.shapes,
-                  "The shape of an input whose dimensions the file leaves open")
-      ->type_name("NAME=D,D,...")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(command
+                 .add_option("--shape", raw.shapes,
+                             "The shape of an input whose dimensions the file leaves open")
+                 ->type_name("NAME=D,D,..."));
 }
 
 void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
@@ -125,11 +123,11 @@ void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
       ->add_option("--huber-delta", loss.huber_delta,
                    "The error from which huber grows with its magnitude, not its square")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("X");
   group->add_option("--pos-weight", loss.positive_weight, "Weight of targets of 1 in bce")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("X");
   group->add_option("--ignore-index", loss.ignore_index, "A label that counts for nothing")
       ->type_name("N");
@@ -137,7 +135,7 @@ void add_loss(CLI::App& command, LossSettings& loss, RawLoss& raw) {
       ->add_option("--label-smoothing", loss.label_smoothing,
                    "The share of the target spread over all classes")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->type_name("X");
   group->add_option("--class-weights", raw.class_weights, "One float per class")
       ->type_name("FILE.npy");
@@ -152,16 +150,16 @@ void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
                             "The update rule, as PyTorch defines it");
   group->add_option("--lr", optimizer.lr, "Learning rate")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("X");
   group->add_option("--momentum", optimizer.momentum, "Of sgd")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("X");
   group->add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum");
   group->add_option("--weight-decay", optimizer.weight_decay, "Decay of every trained tensor")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("X");
   group->add_option("--betas", optimizer.betas, "Of adam and adamw")
       ->delimiter(',')
@@ -169,16 +167,19 @@ void add_optimizer(CLI::App& command, OptimizerSettings& optimizer) {
       ->type_name("A,B");
   group->add_option("--eps", optimizer.eps, "Of adam and adamw")
       ->capture_default_str()
+      ->check(non_negative())
       ->type_name("X");
-  group->add_option("--no-decay", optimizer.no_decay, "Tensors without decay, by name; may repeat")
-      ->type_name("GLOB");
+  repeatable(group
+                 ->add_option("--no-decay", optimizer.no_decay,
+                              "Tensors without decay, by name; may repeat")
+                 ->type_name("GLOB"));
   group->add_option("--clip-norm", optimizer.clip_norm, "Largest global norm of the gradients")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("X");
   group
       ->add_option("--ema", optimizer.ema,
                    "Write a running mean of the weights, of which each step keeps this share")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->type_name("X");
 }
 
@@ -193,37 +194,38 @@ void add_schedule(CLI::App& command, Schedule& schedule) {
                            "How the learning rate moves");
   group->add_option("--warmup", schedule.warmup, "Steps of linear rise at the start")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("N");
   group->add_option("--min-lr", schedule.min_lr, "Where cosine and linear end")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("X");
   group->add_option("--step-size", schedule.step_size, "Steps between drops")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("N");
   group->add_option("--gamma", schedule.gamma, "Factor of each drop")
       ->capture_default_str()
+      ->check(non_negative())
       ->type_name("X");
   group->add_option("--pct-start", schedule.pct_start, "The share of one-cycle that rises to --lr")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->type_name("X");
   group->add_option("--div-factor", schedule.div_factor, "One-cycle begins at --lr divided by this")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("X");
   group
       ->add_option("--final-div-factor", schedule.final_div_factor,
                    "And ends at its beginning divided by this")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("X");
   group->add_flag("--cycle-momentum,!--no-cycle-momentum", schedule.cycle_momentum,
                   "One-cycle also moves the momentum, or Adam's first beta, against the rate (the "
                   "default)");
-  const auto share = CLI::Range(1e-9, 1 - 1e-9);
+  const auto share = between(1e-9, 1 - 1e-9);
   group->add_option("--base-momentum", schedule.base_momentum, "Where the rate is highest")
       ->capture_default_str()
       ->check(share)
@@ -236,26 +238,25 @@ void add_schedule(CLI::App& command, Schedule& schedule) {
 
 void add_selection(CLI::App& command, SelectionSettings& selection) {
   CLI::Option_group* const group = command.add_option_group("What is trained");
-  group
-      ->add_option("--train", selection.train,
-                   "Train exactly these tensors, by name; may repeat (see `inspect`)")
-      ->type_name("GLOB");
-  group->add_option("--freeze", selection.freeze, "Leave these as they are; may repeat")
-      ->type_name("GLOB");
+  repeatable(group
+                 ->add_option("--train", selection.train,
+                              "Train exactly these tensors, by name; may repeat (see `inspect`)")
+                 ->type_name("GLOB"));
+  repeatable(group->add_option("--freeze", selection.freeze, "Leave these as they are; may repeat")
+                 ->type_name("GLOB"));
 }
 
 void add_dropout(CLI::App& command, std::vector<DropoutSettings>& dropout) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--dropout",
-          [&dropout](const std::vector<std::string>& rules) {
-            for (const std::string& rule : rules) dropout.push_back(parse_dropout(rule));
-          },
-          "Drop these values, by their own or their node's name, with ratio X while training; may "
-          "repeat")
-      ->type_name("GLOB=X")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(command
+                 .add_option_function<std::vector<std::string>>(
+                     "--dropout",
+                     [&dropout](const std::vector<std::string>& rules) {
+                       for (const std::string& rule : rules) dropout.push_back(parse_dropout(rule));
+                     },
+                     "Drop these values, by their own or their node's name, with ratio X while "
+                     "training; may "
+                     "repeat")
+                 ->type_name("GLOB=X"));
 }
 
 void add_budget(CLI::App& command, MemorySettings& memory) {
@@ -306,7 +307,7 @@ void add_planning(CLI::App& command, MemorySettings& memory) {
 void add_machine(CLI::App& command, MachineSettings& machine) {
   CLI::Option_group* const group = command.add_option_group("Machine");
   group->add_option("--threads", machine.threads, "Default: the CPUs this process may use")
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->type_name("N");
   add_name(*group, "--isa", machine.isa, {"native", "avx512", "avx2", "reference"},
            "Instruction set to hold everything to");
@@ -322,13 +323,13 @@ void add_checkpoint(CLI::App& command, CheckpointSettings& checkpoint) {
   group
       ->add_option("--checkpoint-every", checkpoint.every,
                    "Steps between checkpoints; default: one at the end of each epoch")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->needs(file)
       ->type_name("N");
   group
       ->add_option("--keep-checkpoints", checkpoint.keep,
                    "The newest and the ones before it, as FILE.1, FILE.2, ...")
-      ->check(CLI::Range(1, 10))
+      ->check(between(1, 10))
       ->capture_default_str()
       ->type_name("K");
   group
@@ -349,10 +350,10 @@ CLI::Option* add_training(CLI::App& command,
   add_planning(command, settings.memory);
   CLI::Option* const source = add_data(command, settings.data);
   CLI::Option* const epochs = command.add_option("--epochs", settings.epochs, "Default: 1")
-                                  ->check(CLI::NonNegativeNumber)
+                                  ->check(non_negative())
                                   ->type_name("N");
   command.add_option("--steps", settings.steps, "Optimizer updates in total")
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative())
       ->excludes(epochs)
       ->type_name("N");
   command.add_flag("--shuffle,!--no-shuffle", settings.data.shuffle,
@@ -360,6 +361,7 @@ CLI::Option* add_training(CLI::App& command,
   command.add_flag("--drop-last", settings.data.drop_last, "Leave out a short last batch");
   command.add_option("--seed", settings.seed, "Of shuffling, augmentation and dropout")
       ->capture_default_str()
+      ->check(whole_number())
       ->type_name("N");
   add_loss(command, settings.loss, loss);
   add_optimizer(command, settings.optimizer);

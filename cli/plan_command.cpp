@@ -14,6 +14,7 @@
 #include "cli/report/report_json.h"
 #include "cli/report/sweep_text.h"
 #include "cli/report/whole_file.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 namespace {
@@ -106,10 +107,10 @@ void add_plan(CLI::App& app, Action& action) {
       ->add_option("--report", options->report,
                    "Write a page that shows the plan: buffers over time, budgets against time")
       ->type_name("FILE.html");
-  command
-      ->add_option("--explain", options->questions.explain,
-                   "Say what the plan does with a node or tensor, and why; may repeat")
-      ->type_name("NAME");
+  repeatable(command
+                 ->add_option("--explain", options->questions.explain,
+                              "Say what the plan does with a node or tensor, and why; may repeat")
+                 ->type_name("NAME"));
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] {
     action = [options] {

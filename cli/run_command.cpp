@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 
@@ -22,8 +23,9 @@ void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* const command = app.add_subcommand("run", "Run a model once on given inputs");
   add_model(*command, options->settings.model, options->model);
-  command->add_option("--input", options->inputs, "An input's contents; once for each input")
-      ->type_name("NAME=x.npy");
+  repeatable(
+      command->add_option("--input", options->inputs, "An input's contents; once for each input")
+          ->type_name("NAME=x.npy"));
   command->add_option("-o,--out", options->settings.output, "Write all outputs")
       ->type_name("out.npz");
   add_budget(*command, options->settings.memory);

@@ -8,12 +8,13 @@
 #include "lowtide/zoo.h"
 
 #include "cli/commands.h"
+#include "cli/values.h"
 
 namespace lowtide::cli {
 namespace {
 
 void add_number(CLI::App& command, const char* name, std::int64_t& to, const char* meaning) {
-  command.add_option(name, to, meaning)->check(CLI::PositiveNumber)->type_name("N");
+  command.add_option(name, to, meaning)->check(positive())->type_name("N");
 }
 
 void add_settings(CLI::App& command, ZooSettings& settings) {
@@ -35,7 +36,9 @@ void add_settings(CLI::App& command, ZooSettings& settings) {
   add_number(command, "--classes", settings.classes, "Outputs");
   add_number(command, "--channels", settings.channels, "Of the input image");
   add_number(command, "--size", settings.size, "Height and width of the input image");
-  command.add_option("--seed", settings.seed, "Of the fresh weights")->type_name("N");
+  command.add_option("--seed", settings.seed, "Of the fresh weights")
+      ->check(whole_number())
+      ->type_name("N");
 }
 
 void list_networks() {

@@ -65,20 +65,23 @@ bool decided(const CLI::Option& option, const std::vector<std::string>& argument
   });
 }
 
-// A positional argument is given where a word stands that belongs to no option.
-bool positional_given(CLI::App& command, const std::vector<std::string>& arguments) {
+// The words of a command line that belong to no option, the command's name aside.
+std::vector<std::string> loose_words(CLI::App& command, const std::vector<std::string>& arguments) {
   const std::vector<CLI::Option*> options = options_of(command);
+  std::vector<std::string> loose;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (!word.starts_with("-") || word.size() == 1) return true;
-    const bool value_follows =
-        word.find('=') == std::string::npos &&
-        std::any_of(options.begin(), options.end(), [&](const CLI::Option* option) {
-          return names(*option, word) && option->get_items_expected_max() > 0;
-        });
-    if (value_follows) ++i;
+    if (!word.starts_with("-") || word.size() == 1) {
+      loose.push_back(word);
+      continue;
+    }
+    const auto named = std::find_if(options.begin(), options.end(), [&](const CLI::Option* option) {
+      return names(*option, word);
+    });
+    if (named == options.end() || word.find('=') != std::string::npos) continue;
+    i += static_cast<std::size_t>((*named)->get_items_expected_min());
   }
-  return false;
+  return loose;
 }
 
 CLI::Option* find(CLI::App& command, const std::string& key) {
@@ -154,10 +157,15 @@ bool prints_config(const CLI::App& command) {
 }
 
 std::vector<std::string> with_config(CLI::App& app, const std::vector<std::string>& arguments) {
-  const std::string path = config_path(arguments);
-  if (path.empty() || arguments.empty()) return arguments;
-  CLI::App* const command = find_command(app, arguments.front());
+  CLI::App* const command = arguments.empty() ? nullptr : find_command(app, arguments.front());
   if (command == nullptr) return arguments;
+  // The parser would look for ever at what it cannot place.
+  const std::vector<std::string> loose = loose_words(*command, arguments);
+  if (std::find(loose.begin(), loose.end(), "") != loose.end()) {
+    throw CLI::ExtrasError({"''"});
+  }
+  const std::string path = config_path(arguments);
+  if (path.empty()) return arguments;
   std::vector<std::string> words = {arguments.front()};
   for (TomlEntry& entry : parse_toml(read_text(path), path)) {
     std::replace(entry.key.begin(), entry.key.end(), '_', '-');
@@ -172,7 +180,7 @@ std::vector<std::string> with_config(CLI::App& app, const std::vector<std::strin
     if (option == nullptr || !is_kept(*option)) {
       throw fail(fmt::format("{} has no option '{}'", command->get_name(), entry.key));
     }
-    const bool given = option->get_lnames().empty() ? positional_given(*command, arguments)
+    const bool given = option->get_lnames().empty() ? !loose_words(*command, arguments).empty()
                                                     : decided(*option, arguments);
     if (!given) append(*option, entry, words);
   }

@@ -4,6 +4,8 @@
 
 #include "lowtide/error.h"
 
+#include "cli/values.h"
+
 namespace lowtide::cli {
 
 void add_validation(CLI::App& command, ValidationOptions& options) {
@@ -11,7 +13,7 @@ void add_validation(CLI::App& command, ValidationOptions& options) {
   group
       ->add_option("--eval-every", options.every,
                    "Steps between validations; default: one at the end of each epoch")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("N");
   group
       ->add_option("--keep-best", options.keep_best,
@@ -20,7 +22,7 @@ void add_validation(CLI::App& command, ValidationOptions& options) {
   group
       ->add_option("--early-stop", options.early_stop,
                    "End training when so many validations in a row were no better than the best")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("N");
 }
 

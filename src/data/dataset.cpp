@@ -92,8 +92,17 @@ std::unique_ptr<Dataset> assemble(const std::string& name, std::vector<NamedArra
 std::vector<std::size_t> wanted(const std::string& source,
                                 const std::vector<std::string>& present,
                                 const OpenOptions& options) {
+  const auto there = [&](const std::string& name) {
+    return std::ranges::find(present, name) != present.end();
+  };
+  std::vector<std::string> names = options.fields.empty() ? present : options.fields;
+  if (options.fields.empty() && !options.inputs.empty() && there(options.label) &&
+      std::ranges::all_of(options.inputs, there)) {
+    names = options.inputs;
+    if (std::ranges::find(names, options.label) == names.end()) names.push_back(options.label);
+  }
   std::vector<std::size_t> result;
-  for (const std::string& name : options.fields.empty() ? present : options.fields) {
+  for (const std::string& name : names) {
     const auto found = std::ranges::find(present, name);
     if (found == present.end()) {
       throw core::fail(ErrorCode::kInvalidArgument, "{}: no array '{}'; it holds {}", source, name,

@@ -105,9 +105,12 @@ struct TokenOptions {
 };
 
 struct OpenOptions {
-  Split split = Split::kTrain;           // which files of an IDX folder; an .npz has no splits
-  std::string label = "label";           // what an IDX folder's labels are called
-  std::vector<std::string> fields;       // the arrays of an .npz or .npy's to open; empty: all
+  Split split = Split::kTrain;      // which files of an IDX folder; an .npz has no splits
+  std::string label = "label";      // what an IDX folder's labels are called
+  std::vector<std::string> fields;  // the arrays of an .npz or .npy's to open; empty: all
+  // Where arrays of all these names and of the label are there, no others are looked at, as if they
+  // were the fields.
+  std::vector<std::string> inputs = {};
   std::filesystem::path temp_directory;  // for unpacking; empty: /var/tmp, then /tmp
   std::uint64_t seed = 0;                // of random choices in epochs
   // Names that labels stand for, in order, where they are settled already: any other is refused.

@@ -64,6 +64,11 @@ double rate_at(const Schedule& schedule, double lr, std::int64_t step) {
 }  // namespace
 
 double learning_rate(const Schedule& schedule, double lr, std::int64_t step) {
+  for (const double number : {lr, schedule.min_lr, schedule.gamma, schedule.pct_start,
+                              schedule.div_factor, schedule.final_div_factor}) {
+    if (std::isfinite(number)) continue;
+    throw core::fail(ErrorCode::kInvalidArgument, "a schedule of learning rates holds {}", number);
+  }
   if (step < 0) {
     throw core::fail(ErrorCode::kInvalidArgument, "step {} has no learning rate", step);
   }

@@ -90,6 +90,8 @@ void TrainingRun::settle_steps() {
   const std::int64_t total = settings_.steps.value_or(settings_.epochs.value_or(1) * per_epoch);
   if (total < 0) throw fail(ErrorCode::kInvalidArgument, "the number of steps is negative");
   settings_.schedule.total_steps = total;
+  // What gives no rate is known before the first step.
+  static_cast<void>(learning_rate(settings_.schedule, settings_.optimizer.lr, 0));
   settings_.optimizer = with_momentum(settings_.schedule, settings_.optimizer, 0);
   if (cycles_momentum(settings_.schedule))
     recipe_.notes.emplace_back("one-cycle moves the momentum, too, unless --no-cycle-momentum");

@@ -68,6 +68,12 @@ TEST(Npz, MissingArraysListWhatThereIs) {
   expect_error(ErrorCode::kInvalidArgument,
                {"stored.npz", "no array 'image'", "x, label, big, u8, flag, f64, i16"},
                [] { open(kFiles / "stored.npz", {.fields = {"image"}}); });
+  // What a model does not read may be of any length and type.
+  EXPECT_EQ(
+      open(kFiles / "uneven.npz", {.label = "x", .fields = {}, .inputs = {"x"}})->fields().size(),
+      1U);
+  EXPECT_THROW(open(kFiles / "uneven.npz", {.label = "none", .fields = {}, .inputs = {"x"}}),
+               Error);
   const auto dataset = open(kFiles / "uneven.npz", {.fields = {"x"}});
   EXPECT_EQ(dataset->samples(), 3);
   expect_error(ErrorCode::kInvalidArgument, {"uneven.npz", "no array 'label'", "holds x"},

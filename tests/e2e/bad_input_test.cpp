@@ -207,16 +207,6 @@ TEST_F(BadInput, SettingsThatMakeNoSense) {
   expect_refused(scene, training(good, {"--class-weights", scene / "weights.npy"}), {"2", "3"});
 }
 
-// A rate or share that is no number would spoil the weights before anything looks wrong.
-TEST_F(BadInput, SettingsThatAreNoNumbers) {
-  expect_refused(scene, training(good, {"--lr", "nan"}), {"learning rate", "nan"});
-  expect_refused(scene, training(good, {"--schedule", "cosine", "--min-lr", "nan"}),
-                 {"learning rate", "nan"});
-  expect_refused(scene, training(good, {"--schedule", "one-cycle", "--pct-start", "nan"}), {"nan"});
-  expect_refused(scene, training(good, {"--label-smoothing", "nan"}), {"smoothing", "nan"});
-  expect_refused(scene, training(good, {"--weight-decay", "nan"}), {"weight decay", "nan"});
-}
-
 // Only files at or under the model's folder are read.
 TEST_F(BadInput, ExternalDataOutsideTheModelsFolder) {
   std::filesystem::create_directories(scene / "inside");

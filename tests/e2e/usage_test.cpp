@@ -132,6 +132,46 @@ TEST(Usage, WrongUseIsExitCodeTwo) {
 }
 
 // Standard output carries one JSON object and nothing else.
+TEST(Usage, NumbersAreHeldToWhatTheyMayBe) {
+  const Scene scene;
+  const Words train = {"train", scene.small_network(), "--data", scene.images()};
+  for (const Words& wrong :
+       {Words{"--lr", "nan"}, Words{"--lr", "inf"}, Words{"--lr", "1e400"}, Words{"--lr", "0.1x"},
+        Words{"--batch", "0"}, Words{"--batch", "-3"}, Words{"--clip-norm", "0"},
+        Words{"--gamma", "nan"}, Words{"--gamma", "-1"}, Words{"--min-lr", "nan"},
+        Words{"--pct-start", "nan"}, Words{"--weight-decay", "nan"}, Words{"--seed", "-1"},
+        Words{"--seed", "18446744073709551616"}, Words{"--split-seed", "1.5"},
+        Words{"--label-smoothing", "1.5"}, Words{"--keep-checkpoints", "11"}}) {
+    const Outcome outcome = lowtide(train + wrong);
+    EXPECT_EQ(outcome.exit_code, 2) << wrong[0] << " " << wrong[1];
+    EXPECT_NE(outcome.err.find(wrong[0] + ": must be "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("'" + wrong[1] + "'"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(lowtide(train + Words{"--seed", "18446744073709551615"}).exit_code, 0);
+}
+
+// As scripts give them, whose variables are not set.
+TEST(Usage, EmptyWordsArePlacedOrRefused) {
+  const Scene scene;
+  const Words train = {"train", scene.small_network(), "--data", scene.images()};
+  EXPECT_EQ(lowtide(train + Words{"--cost-cache", "", "--lr", "0.1"}).exit_code, 0);
+  for (const Words& wrong : {Words{"", "--lr", "0.1"}, Words{""}, Words{"--lr", "0.1", ""},
+                             Words{"--betas", "0.9", "--cost-cache", "", "--lr", "0.1"}}) {
+    EXPECT_EQ(lowtide(train + wrong).exit_code, 2);
+  }
+}
+
+// Options that may repeat take one value each, and leave the model alone.
+TEST(Usage, AModelMayFollowAnOptionThatRepeats) {
+  const Scene scene;
+  const std::string model = scene.small_network();
+  for (const char* const option : {"--freeze", "--train", "--no-decay"}) {
+    const Outcome outcome =
+        lowtide({"train", option, "fc1.*", model, "--data", scene.images(), option, "fc2.*"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+}
+
 TEST(Usage, JsonIsAloneOnStandardOutput) {
   const Scene scene;
   const std::string model = scene.small_network();

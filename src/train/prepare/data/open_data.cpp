@@ -109,8 +109,12 @@ OpenedData open_data(const onnx::ModelFile& file,
   if (!settings.validation.empty() && settings.validation_split) {
     throw core::fail(ErrorCode::kInvalidArgument, "give either --val or --val-split, not both");
   }
+  std::vector<std::string> inputs;
+  for (const onnx::ValueInfo& input : onnx::data_inputs(file)) inputs.push_back(input.name);
   data::OpenOptions options{
       .label = settings.label,
+      .fields = {},
+      .inputs = std::move(inputs),
       .temp_directory = settings.temp_directory,
       .seed = seed,
       .class_names = training ? std::vector<std::string>() : remembered_classes(file),
