@@ -1,7 +1,9 @@
 #include "plan/planner.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include "core/check.h"
@@ -14,10 +16,17 @@ namespace lowtide::plan {
 
 namespace {
 
-// Candidates that are tried with spilling, spread over the front; and the sizes that each is
-// squeezed to. The work grows with the product.
-constexpr std::size_t kBases = 6;
-constexpr std::int64_t kSizes = 20;
+// Candidates that are tried with spilling, spread over each front; and the ratio of the sizes that
+// they are squeezed to. The work grows with both: problems of very many tasks get less.
+struct Effort {
+  std::size_t spilled = 0;
+  double ratio = 0;
+};
+
+Effort effort_for(std::size_t tasks) {
+  constexpr std::size_t kMany = 10'000;
+  return tasks < kMany ? Effort{.spilled = 12, .ratio = 1.01} : Effort{.spilled = 6, .ratio = 1.02};
+}
 
 constexpr int kCuts = 8;  // steps that the lower bound is tried at
 
@@ -40,37 +49,6 @@ bool reads_file(const Homes& homes) {
 
 }  // namespace
 
-std::span<const Policy> all_policies() {
-  static constexpr std::array kAll = {Policy::kLowtide,      Policy::kKeep,      Policy::kChen,
-                                      Policy::kNoBn,         Policy::kResidual1, Policy::kResidual2,
-                                      Policy::kSuperNeurons, Policy::kDtr};
-  return kAll;
-}
-
-std::string_view name(Policy policy) {
-  switch (policy) {
-    case Policy::kLowtide: return "lowtide";
-    case Policy::kKeep: return "keep";
-    case Policy::kChen: return "chen";
-    case Policy::kNoBn: return "no-bn";
-    case Policy::kResidual1: return "residual-1";
-    case Policy::kResidual2: return "residual-2";
-    case Policy::kSuperNeurons: return "superneurons";
-    case Policy::kDtr: return "dtr";
-  }
-  return "unknown";
-}
-
-Policy parse_policy(std::string_view text) {
-  std::string names;
-  for (const Policy policy : all_policies()) {
-    if (name(policy) == text) return policy;
-    names += core::text("{}{}", names.empty() ? "" : ", ", name(policy));
-  }
-  throw core::fail(ErrorCode::kInvalidArgument, "'{}' is not a policy; choose one of {}", text,
-                   names);
-}
-
 Planner::Planner(const graph::Graph& graph,
                  const Costs& costs,
                  std::vector<Homes> homes,
@@ -80,7 +58,7 @@ Planner::Planner(const graph::Graph& graph,
       homes_(std::move(homes)),
       policy_(planning.policy),
       tier_(planning.tier),
-      choices_(homes_.size()) {
+      known_(homes_.size()) {
   if (policy_ == Policy::kSuperNeurons) {
     // Its tensor cache holds what the products of the forward pass made.
     victim_ = Victim::kUsedLongestAgo;
@@ -91,6 +69,24 @@ Planner::Planner(const graph::Graph& graph,
     }
   }
   search_all(planning);
+  if (tier_) choose_spillable();
+}
+
+// Some of those that are the same in every process, and some of the others.
+void Planner::choose_spillable() {
+  const std::size_t most = effort_for(problem_.problem().tasks.size()).spilled;
+  std::size_t first = 0;
+  for (const std::size_t last : {steady_, candidates_.size()}) {
+    const std::size_t all = last - first;
+    const std::size_t some = std::min(most, all);
+    for (std::size_t i = 0; i < some; ++i) {
+      spillable_.push_back(first + (some == 1 ? 0 : i * (all - 1) / (some - 1)));
+    }
+    first = last;
+  }
+  std::stable_sort(spillable_.begin(), spillable_.end(), [&](std::size_t a, std::size_t b) {
+    return candidates_[a].seconds < candidates_[b].seconds;
+  });
 }
 
 Planner::Planner(const graph::Graph& graph,
@@ -198,43 +194,97 @@ Bytes Planner::base(const Homes& homes) const {
   return homes.arena_bytes.rounded_up(tier_ ? kTransferAlignment : kAlignment);
 }
 
-Planner::Choices& Planner::choices(std::size_t homes) {
-  std::optional<Choices>& known = choices_[homes];
-  if (known) return *known;
+// What depends on no rates: the candidates as they are, and the least size of some with transfers.
+Planner::Known& Planner::known(std::size_t homes) {
+  std::optional<Known>& result = known_[homes];
+  if (result) return *result;
+  const Homes& where = homes_[homes];
   Choices all;
-  if (!reads_file(homes_[homes])) {
+  if (!reads_file(where)) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       all.push_back(
           {.candidate = i, .seconds = candidates_[i].seconds, .peak = Bytes(candidates_[i].peak)});
     }
   }
-  if (tier_) add_spilled(homes_[homes], all);
+  for (const std::size_t candidate : spillable_) {
+    if (!steady(candidate)) continue;
+    const std::unique_ptr<Spiller> spiller = make_spiller(candidate, where);
+    if (spiller->idle()) continue;
+    const Spiller::Result least = spiller->fit(spiller->least(), Overlap::kNone);
+    all.push_back({.candidate = candidate,
+                   .seconds = least.seconds,
+                   .peak = least.peak,
+                   .limit = spiller->least(),
+                   .overlap = Overlap::kNone});
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
-  known = std::move(all);
-  return *known;
+  result.emplace(Known{.listed = std::move(all), .spilled = {}});
+  return *result;
 }
 
-// A ladder of sizes for some of the candidates, and the least size of each whatever the rates are.
-void Planner::add_spilled(const Homes& homes, Choices& choices) const {
-  const std::size_t bases = std::min(kBases, steady_);
-  for (std::size_t b = 0; b < bases; ++b) {
-    const std::size_t candidate = bases == 1 ? 0 : b * (steady_ - 1) / (bases - 1);
-    Spiller spiller(model_, schedule(candidate), homes.file_offsets, *tier_, victim_);
-    if (spiller.idle()) continue;
-    const auto add = [&](Bytes limit, Overlap overlap) {
-      const Spiller::Result result = spiller.fit(limit, overlap);
-      choices.push_back({.candidate = candidate,
-                         .seconds = result.seconds,
-                         .peak = result.peak,
-                         .limit = limit,
-                         .overlap = overlap});
-    };
-    add(spiller.least(), Overlap::kNone);
-    const Bytes range = spiller.most() - spiller.least();
-    for (std::int64_t i = 0; i < kSizes; ++i) {
-      add(spiller.least() + Bytes(range.count() / kSizes * i), Overlap::kFull);
+// The fastest that may fit the arena and takes less than `bound`: what was packed in vain is passed
+// over. Candidates are squeezed to every size of a ladder that the arena has room for; as the
+// ladder does not depend on the arena, more memory never gives a slower plan.
+Planner::Choice* Planner::most_promising(Bytes arena,
+                                         std::size_t homes,
+                                         double bound,
+                                         Spillers& spillers) {
+  const Bytes room = arena - base(homes_[homes]);
+  Choice* best = nullptr;
+  const auto consider = [&](Choice& choice) {
+    if (choice.seconds >= bound || choice.peak > room) return;
+    if (choice.packing && choice.arena > arena) return;
+    best = &choice;
+    bound = choice.seconds;
+  };
+  for (Choice& choice : known(homes).listed) consider(choice);
+  if (!tier_) return best;
+  const double ratio = effort_for(problem_.problem().tasks.size()).ratio;
+  const double rungs = std::log(static_cast<double>(arena.count()) + 1) / std::log(ratio);
+  bool any = true;
+  for (auto rung = static_cast<std::int64_t>(rungs); any && rung >= 0; --rung) {
+    const Bytes size(static_cast<std::int64_t>(std::pow(ratio, static_cast<double>(rung))));
+    if (size > arena) continue;
+    any = false;
+    for (const std::size_t candidate : spillable_) {
+      if (candidates_[candidate].seconds >= bound) break;
+      std::unique_ptr<Spiller>& spiller = spillers[candidate];
+      if (!spiller) spiller = make_spiller(candidate, homes_[homes]);
+      const Bytes limit = std::min(size - base(homes_[homes]), spiller->most());
+      if (spiller->idle() || limit < spiller->least()) continue;
+      any = true;
+      if (candidates_[candidate].seconds + spiller->least_wait(limit) >= bound) continue;
+      consider(spilled(candidate, homes, limit, *spiller));
     }
+  }
+  return best;
+}
+
+Planner::Choice& Planner::spilled(std::size_t candidate,
+                                  std::size_t homes,
+                                  Bytes limit,
+                                  Spiller& spiller) {
+  const auto [found, fresh] = known(homes).spilled.try_emplace({candidate, limit});
+  if (fresh) {
+    const Spiller::Result result = spiller.fit(limit, Overlap::kFull);
+    found->second = {
+        .candidate = candidate, .seconds = result.seconds, .peak = result.peak, .limit = limit};
+  }
+  return found->second;
+}
+
+std::unique_ptr<Spiller> Planner::make_spiller(std::size_t candidate, const Homes& homes) const {
+  return std::make_unique<Spiller>(model_, schedule(candidate), homes.file_offsets, *tier_,
+                                   victim_);
+}
+
+// Of all that fit the arena and take less than `bound`.
+Planner::Choice* Planner::fastest(Bytes arena_bytes, std::size_t homes, double bound) {
+  Spillers spillers;
+  for (;;) {
+    Choice* const best = most_promising(arena_bytes, homes, bound, spillers);
+    if (best == nullptr || arena(*best, homes_[homes]) <= arena_bytes) return best;
   }
 }
 
@@ -247,17 +297,22 @@ Bytes Planner::arena(Choice& choice, const Homes& homes) const {
   return choice.arena;
 }
 
-// Of those that depend neither on rates nor on measured costs, which are others in every process.
-Planner::Choice& Planner::smallest_choice(std::size_t homes) {
-  std::vector<Choice*> by_peak;
-  for (Choice& choice : choices(homes)) {
-    const bool always = !choice.limit || choice.overlap == Overlap::kNone;
-    if (always && steady(choice.candidate)) by_peak.push_back(&choice);
+// Those that depend neither on rates nor on measured costs, which are others in every process:
+// least first.
+std::vector<Planner::Choice*> Planner::lasting(std::size_t homes) {
+  std::vector<Choice*> result;
+  for (Choice& choice : known(homes).listed) {
+    if (steady(choice.candidate)) result.push_back(&choice);
   }
-  LT_CHECK(!by_peak.empty(), "there is always a candidate");
-  std::stable_sort(by_peak.begin(), by_peak.end(), [](const Choice* a, const Choice* b) {
+  LT_CHECK(!result.empty(), "there is always a candidate");
+  std::stable_sort(result.begin(), result.end(), [](const Choice* a, const Choice* b) {
     return a->peak != b->peak ? a->peak < b->peak : a->candidate < b->candidate;
   });
+  return result;
+}
+
+Planner::Choice& Planner::smallest_choice(std::size_t homes) {
+  const std::vector<Choice*> by_peak = lasting(homes);
   Choice* smallest = by_peak.front();
   for (Choice* const choice : by_peak) {
     if (base(homes_[homes]) + choice->peak >= arena(*smallest, homes_[homes])) break;
@@ -270,17 +325,26 @@ Bytes Planner::smallest_arena(std::size_t homes) {
   return arena(smallest_choice(homes), homes_[homes]);
 }
 
+bool Planner::fits(Bytes arena_bytes, std::size_t homes) {
+  for (Choice* const choice : lasting(homes)) {
+    if (base(homes_[homes]) + choice->peak > arena_bytes) return false;
+    if (arena(*choice, homes_[homes]) <= arena_bytes) return true;
+  }
+  return false;
+}
+
 std::variant<Plan, Infeasible> Planner::make(Bytes arena_bytes, std::size_t homes) {
-  const Homes& where = homes_[homes];
+  constexpr double kAny = std::numeric_limits<double>::infinity();
   const bool varying = tier_ || steady_ < candidates_.size();
-  if (varying && arena_bytes < smallest_arena(homes)) {
-    return infeasible(smallest_choice(homes), where);
-  }
-  for (Choice& choice : choices(homes)) {
-    if (base(where) + choice.peak > arena_bytes) continue;
-    if (arena(choice, where) <= arena_bytes) return plan(choice, where, arena_bytes);
-  }
-  return infeasible(smallest_choice(homes), where);
+  const Choice* const choice =
+      varying && !fits(arena_bytes, homes) ? nullptr : fastest(arena_bytes, homes, kAny);
+  if (choice == nullptr) return infeasible(smallest_choice(homes), homes_[homes]);
+  return plan(*choice, homes_[homes], arena_bytes);
+}
+
+std::optional<double> Planner::fastest_seconds(Bytes arena, std::size_t homes, double bound) {
+  const Choice* const choice = fastest(arena, homes, bound);
+  return choice == nullptr ? std::nullopt : std::optional(choice->seconds);
 }
 
 Plan Planner::plan(const Choice& choice, const Homes& homes, Bytes arena) const {

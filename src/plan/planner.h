@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -67,8 +70,12 @@ class Planner {
   // The smallest arena for which make() gives a plan with these homes. Does not depend on the
   // tier's rates, and is beyond any machine where the tier's limit is too small.
   Bytes smallest_arena(std::size_t homes = 0);
+  // Whether that is at most `arena`: sooner said.
+  bool fits(Bytes arena, std::size_t homes = 0);
   // The fastest candidate that fits.
   std::variant<Plan, Infeasible> make(Bytes arena, std::size_t homes = 0);
+  // The seconds of what make() gives if fits(), and if they are less than `bound`.
+  std::optional<double> fastest_seconds(Bytes arena, std::size_t homes, double bound);
 
  private:
   // A candidate of the search, spilled or not.
@@ -82,17 +89,31 @@ class Planner {
     Bytes arena;                                    // that it needs, likewise
   };
 
-  using Choices = std::vector<Choice>;  // fastest first
+  using Choices = std::vector<Choice>;
+
+  using Spillers = std::map<std::size_t, std::unique_ptr<Spiller>>;  // by candidate
+
+  // What was found out about one of the homes.
+  struct Known {
+    Choices listed;                                           // fastest first
+    std::map<std::pair<std::size_t, Bytes>, Choice> spilled;  // by candidate and limit
+  };
 
   void search_all(const Planning& planning);
   bool adopt(const Planner& other);
+  void choose_spillable();
   [[nodiscard]] bool steady(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(const Choice& choice, const Homes& homes) const;
   [[nodiscard]] Bytes base(const Homes& homes) const;  // where transient buffers begin
-  Choices& choices(std::size_t homes);
-  void add_spilled(const Homes& homes, Choices& choices) const;
+  Known& known(std::size_t homes);
+  Choice* fastest(Bytes arena, std::size_t homes, double bound);
+  Choice* most_promising(Bytes arena, std::size_t homes, double bound, Spillers& spillers);
+  Choice& spilled(std::size_t candidate, std::size_t homes, Bytes limit, Spiller& spiller);
+  [[nodiscard]] std::unique_ptr<Spiller> make_spiller(std::size_t candidate,
+                                                      const Homes& homes) const;
   Bytes arena(Choice& choice, const Homes& homes) const;
+  std::vector<Choice*> lasting(std::size_t homes);
   Choice& smallest_choice(std::size_t homes);
   // With the bound for an arena of that size.
   [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes, Bytes arena) const;
@@ -108,7 +129,8 @@ class Planner {
   // fastest first by that model; then, where costs are measured, those of another search with them.
   std::vector<Candidate> candidates_;
   std::size_t steady_ = 0;
-  std::vector<std::optional<Choices>> choices_;  // by homes
+  std::vector<std::size_t> spillable_;       // the candidates that are spilled, fastest first
+  std::vector<std::optional<Known>> known_;  // by homes
 };
 
 }  // namespace lowtide::plan

@@ -136,6 +136,24 @@ TEST(Spill, MoreMemoryNeverMeansMoreTime) {
   }
 }
 
+// Where memory is what makes the step slower, none of it is left over.
+TEST(Spill, UsesWhatABindingBudgetGives) {
+  const ToyNet net = wrn28_2(4);
+  const std::vector<Homes> where = {homes(net, 0), homes(net, 1)};
+  Planner planner(net.graph, net.costs, where, Policy::kLowtide, tier(2e4));
+  int binding = 0;
+  for (std::size_t h = 0; h < where.size(); ++h) {
+    const double fastest = std::get<Plan>(planner.make(kPlenty, h)).predicted_seconds;
+    for (const Bytes size : sizes(planner, h, 12)) {
+      const Plan plan = std::get<Plan>(planner.make(size, h));
+      if (plan.predicted_seconds < 1.001 * fastest) continue;
+      ++binding;
+      EXPECT_GE(plan.peak_live_bytes.count(), 0.97 * static_cast<double>(size.count()));
+    }
+  }
+  EXPECT_GT(binding, 5);
+}
+
 TEST(Spill, TheSmallestArenaDoesNotDependOnTheDisk) {
   const ToyNet net = random_net(3);
   std::vector<Bytes> smallest;

@@ -155,7 +155,7 @@ TEST(StateLayout, AskingForAnUnknownNameIsAnError) {
 }
 
 // 100,000 floats each: large enough to leave memory.
-TEST(StateLayout, SendsMoreAndMoreToTheFileOptimizerStateFirst) {
+TEST(StateLayout, SendsMoreAndMoreToTheFileWhatWaitsLongestFirst) {
   const core::TensorType large{DType::kFloat32, Shape{100'000}};
   const Bytes size = Bytes(400'000).rounded_up(plan::kSlotAlignment);
   Graph graph;
@@ -166,13 +166,14 @@ TEST(StateLayout, SendsMoreAndMoreToTheFileOptimizerStateFirst) {
   const ValueId m2 = b.state("m2", large, Role::kOptimizer);
   StateLayout layout;
   layout.place(graph);
-  EXPECT_EQ(layout.places(false).size(), 1U);
-  const std::vector<StatePlaces> places = layout.places(true);
+  EXPECT_EQ(layout.resident().arena_bytes, layout.bytes());
+  const std::vector<StatePlaces> places = layout.places({0.1, 1, 0.3, 0.2});
   std::vector<std::int64_t> in_file;
   for (const StatePlaces& one : places) in_file.push_back(one.file_bytes.count() / size.count());
   EXPECT_EQ(in_file, (std::vector<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(places[0].arena_bytes, layout.bytes());
   EXPECT_EQ(places[3].arena_bytes, Bytes(64));
+  EXPECT_TRUE(plan::in_file(layout.homes(graph, places[1]).file_offsets, m1));
   const plan::Homes homes = layout.homes(graph, places[2]);
   EXPECT_TRUE(plan::in_file(homes.file_offsets, m1));
   EXPECT_TRUE(plan::in_file(homes.file_offsets, m2));
@@ -197,7 +198,7 @@ TEST(StateLayout, LoadsIntoTheFileInPieces) {
   layout.place(graph);
   memory::Arena resident(layout.bytes());
   layout.load(resident.data());
-  const StatePlaces places = layout.places(true).back();
+  const StatePlaces places = layout.places({1, 1, 1}).back();
   memory::Arena arena(places.arena_bytes);
   memory::SpillStore file("/tmp");
   file.reserve(places.file_bytes, 1);
@@ -216,7 +217,7 @@ TEST(StateLayout, LoadsIntoTheFileInPieces) {
   c.state("bad", large, Role::kParameter, {.tensor = tensor(Shape{200'000}, elements)});
   StateLayout bad;
   bad.place(spoilt);
-  const StatePlaces there = bad.places(true).back();
+  const StatePlaces there = bad.places({1}).back();
   try {
     bad.load(arena.data(), there, file);
     FAIL() << "a NaN";

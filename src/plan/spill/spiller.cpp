@@ -4,10 +4,12 @@
 #include <array>
 #include <deque>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
 #include "core/check.h"
+#include "plan/spill/range_max.h"
 
 namespace lowtide::plan {
 
@@ -15,9 +17,6 @@ namespace {
 
 // Transfers are begun earlier than the rates ask for, as steps and disks do not keep to the second.
 constexpr double kEarly = 1.25;
-
-// Trying to keep what was chosen costs the product of gaps and steps; beyond this it is left out.
-constexpr std::int64_t kMostTries = 50'000'000;
 
 }  // namespace
 
@@ -39,6 +38,33 @@ Spiller::Spiller(const Model& model,
   most_ = *std::max_element(resident_.begin(), resident_.end());
   const std::vector<Bytes> all_out = profile_with(std::vector<char>(gaps_.all.size(), 1));
   least_ = *std::max_element(all_out.begin(), all_out.end());
+  find_bounds();
+}
+
+// Whatever is beyond the limit at a step comes back behind it, and what the file does not have yet
+// was stored before. The waits that this takes are linear in the limit.
+void Spiller::find_bounds() {
+  for (const Gap& gap : gaps_.all) {  // buffers are rounded up, transfers are not
+    if (bytes(gap) == Bytes(0)) continue;
+    const Bytes moved = model_.graph.type(gap.value).bytes();
+    moved_share_ = std::min(
+        moved_share_, static_cast<double>(moved.count()) / static_cast<double>(bytes(gap).count()));
+  }
+  const double whole = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
+  const bool all_new = std::none_of(gaps_.file_homes.begin(), gaps_.file_homes.end(),
+                                    [](Bytes home) { return home != kInArena; });
+  double before = 0;
+  for (std::size_t step = 0; step < seconds_.size(); ++step) {
+    const double moved = moved_share_ * static_cast<double>(resident_[step].count());
+    fetch_wait_ = std::max(fetch_wait_, moved / rates_.fetch - (whole - before));
+    if (all_new) store_wait_ = std::max(store_wait_, moved / rates_.store - before);
+    before += seconds_[step];
+  }
+}
+
+double Spiller::least_wait(Bytes limit) const {
+  const double moved = moved_share_ * static_cast<double>(limit.count());
+  return std::max({0.0, fetch_wait_ - moved / rates_.fetch, store_wait_ - moved / rates_.store});
 }
 
 // Required gaps lie outside the buffers' lives: only the others make a difference.
@@ -99,27 +125,22 @@ void Spiller::choose(Bytes limit) {
 // Later choices may have made earlier ones needless: the shortest gaps stay if they can.
 void Spiller::keep_what_fits(Bytes limit) {
   std::vector<std::int32_t> order;
-  std::int64_t tries = 0;
   for (std::size_t i = 0; i < gaps_.all.size(); ++i) {
-    if (chosen_[i] == 0 || gaps_.all[i].required) continue;
-    order.push_back(static_cast<std::int32_t>(i));
-    tries += gaps_.all[i].before - gaps_.all[i].after;
+    if (chosen_[i] != 0 && !gaps_.all[i].required) order.push_back(static_cast<std::int32_t>(i));
   }
-  if (tries > kMostTries) return;
   const auto length = [&](std::int32_t i) {
     const Gap& gap = gaps_.all[static_cast<std::size_t>(i)];
     return gap.before - gap.after;
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int32_t a, std::int32_t b) { return length(a) < length(b); });
-  std::vector<Bytes> used = profile_with(chosen_);
+  RangeMax used(profile_with(chosen_));
   for (const std::int32_t i : order) {
     const Gap& gap = gaps_.all[static_cast<std::size_t>(i)];
-    const auto first = used.begin() + gap.after + 1;
-    const auto last = used.begin() + gap.before;
-    const Bytes size = bytes(gap);
-    if (std::any_of(first, last, [&](Bytes at) { return at + size > limit; })) continue;
-    std::for_each(first, last, [&](Bytes& at) { at += size; });
+    const auto first = static_cast<std::size_t>(gap.after) + 1;
+    const auto last = static_cast<std::size_t>(gap.before);
+    if (used.max(first, last) + bytes(gap) > limit) continue;
+    used.add(first, last, bytes(gap));
     chosen_[static_cast<std::size_t>(i)] = 0;
   }
 }

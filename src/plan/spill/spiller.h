@@ -38,6 +38,9 @@ class Spiller {
   // Whether there is anything to decide.
   [[nodiscard]] bool idle() const { return gaps_.all.empty(); }
 
+  // Steps wait at least that long for transfers when the peak is at most `limit`.
+  [[nodiscard]] double least_wait(Bytes limit) const;
+
   struct Result {
     double seconds = 0;  // with what steps wait for transfers
     Bytes peak;
@@ -68,6 +71,7 @@ class Spiller {
     return schedule_.buffers[static_cast<std::size_t>(gap.buffer)].item.size;
   }
 
+  void find_bounds();
   [[nodiscard]] std::vector<Bytes> profile_with(const std::vector<char>& chosen) const;
   void choose(Bytes limit);
   void keep_what_fits(Bytes limit);
@@ -88,6 +92,10 @@ class Spiller {
   std::vector<Bytes> resident_;  // by step: bytes in use with the required gaps out of memory
   Bytes most_;
   Bytes least_;
+  // Of least_wait(): what of a buffer's bytes moves, and the waits within no bytes at all.
+  double moved_share_ = 1;
+  double fetch_wait_ = 0;
+  double store_wait_ = 0;
 
   std::vector<char> chosen_;    // by gap
   std::vector<Move> moves_;     // by the gap's `after`

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "plan/spill/leisure.h"
 #include "run/costs.h"
 #include "train/prepare/layers.h"
 
@@ -88,12 +89,27 @@ void Configuration::add_unit(Unit::Purpose purpose, PassGraph pass, const core::
   units_.push_back(std::move(unit));
 }
 
+// What the main pass does not touch goes first. Of the rest, weights free less than optimizer state
+// does for the same transfers, as the backward pass reads them again.
+std::vector<double> Configuration::leisure() const {
+  std::vector<double> result(state_.count(), 1);
+  const graph::Graph& graph = main().pass.graph;
+  const core::IdVector<graph::ValueId, double> shares = plan::leisure(graph, main().model_costs);
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const graph::Value& value = graph.value(graph::ValueId(i));
+    if (value.producer.valid() || !graph::is_persistent(value.role)) continue;
+    const double weight = value.role == graph::Role::kOptimizer ? 1.0 : 0.5;
+    result[state_.entry(value)] = weight * shares[graph::ValueId(i)];
+  }
+  return result;
+}
+
 // Planning starts when all state is known: it lies below everything else in every program.
 void Configuration::start_planning(plan::Policy policy,
                                    const std::optional<plan::SpillTier>& tier) {
   policy_ = policy;
   tier_ = tier;
-  places_ = state_.places(tier.has_value());
+  places_ = tier ? state_.places(leisure()) : std::vector<StatePlaces>{state_.resident()};
   passes_.assign(units_.size(), 0);
   if (accumulates()) passes_[*update_] = 1;
   for (const Portion& portion : portions(batch_)) {

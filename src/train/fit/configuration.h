@@ -111,6 +111,7 @@ class Configuration {
  private:
   void add_unit(Unit::Purpose purpose, PassGraph pass, const core::Machine& machine);
   void start_planning(plan::Policy policy, const std::optional<plan::SpillTier>& tier);
+  [[nodiscard]] std::vector<double> leisure() const;
   [[nodiscard]] std::vector<Portion> cut(std::int64_t samples) const;
   template <class OfUnit>
   [[nodiscard]] double total(OfUnit of_unit) const;

@@ -1,6 +1,7 @@
 #include "train/fit/planners.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "train/fit/configuration.h"
@@ -50,40 +51,54 @@ Bytes Planners::smallest_arena(std::size_t places) {
   return least;
 }
 
+// That with all state in memory or that with none: nothing between needs less than both.
 Bytes Planners::smallest_arena() {
-  Bytes least = smallest_arena(0);
-  for (std::size_t i = 1; i < places_.size(); ++i) least = std::min(least, smallest_arena(i));
-  return least;
+  return std::min(smallest_arena(0), smallest_arena(places_.size() - 1));
 }
 
-std::optional<plan::Infeasible> Planners::make(Bytes arena, std::size_t places, Fitted& fitted) {
-  fitted.places = places;
+bool Planners::fits(Bytes arena, std::size_t places) {
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    std::variant<plan::Plan, plan::Infeasible> made = planner(i).make(arena, places);
-    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) return *infeasible;
-    fitted.plans.push_back(std::get<plan::Plan>(std::move(made)));
-    fitted.seconds += passes_[i] * fitted.plans.back().predicted_seconds;
+    if (!planner(i).fits(arena, places)) return false;
   }
-  return std::nullopt;
+  return true;
+}
+
+// Of one full batch, if that is less than `bound`.
+std::optional<double> Planners::seconds(Bytes arena, std::size_t places, double bound) {
+  double sum = 0;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (passes_[i] == 0) continue;
+    const std::optional<double> one =
+        planner(i).fastest_seconds(arena, places, (bound - sum) / passes_[i]);
+    if (!one) return std::nullopt;
+    sum += passes_[i] * *one;
+  }
+  return sum < bound ? std::optional(sum) : std::nullopt;
 }
 
 std::variant<Fitted, plan::Infeasible> Planners::fit(Bytes arena) {
-  std::optional<plan::Infeasible> obstacle;
-  std::optional<Fitted> best;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Fitted fitted;
-    std::optional<plan::Infeasible> infeasible = make(arena, i, fitted);
-    if (!infeasible) {
-      if (!best || fitted.seconds < best->seconds) best = std::move(fitted);
-      continue;
-    }
-    infeasible->smallest_arena_bytes = smallest_arena(i);
-    if (!obstacle || infeasible->smallest_arena_bytes < obstacle->smallest_arena_bytes) {
-      obstacle = std::move(infeasible);
-    }
+  std::optional<std::size_t> best;
+  double best_seconds = std::numeric_limits<double>::infinity();
+  const Bytes smallest = smallest_arena();
+  for (std::size_t i = 0; i < places_.size() && smallest <= arena; ++i) {
+    const std::optional<double> found = seconds(arena, i, best_seconds);
+    if (!found || !fits(arena, i)) continue;
+    best = i;
+    best_seconds = *found;
   }
-  if (best) return *std::move(best);
-  return *std::move(obstacle);
+  // Where nothing fits, the way that needs the least says what is in the way.
+  Fitted fitted{.plans = {},
+                .places = best.value_or(smallest_arena(0) == smallest ? 0 : places_.size() - 1),
+                .seconds = best_seconds};
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    std::variant<plan::Plan, plan::Infeasible> made = planner(i).make(arena, fitted.places);
+    if (auto* const infeasible = std::get_if<plan::Infeasible>(&made)) {
+      infeasible->smallest_arena_bytes = smallest;
+      return *infeasible;
+    }
+    fitted.plans.push_back(std::get<plan::Plan>(std::move(made)));
+  }
+  return fitted;
 }
 
 }  // namespace lowtide::train

@@ -41,7 +41,8 @@ class Planners {
  private:
   plan::Planner& planner(std::size_t unit);
   Bytes smallest_arena(std::size_t places);
-  std::optional<plan::Infeasible> make(Bytes arena, std::size_t places, Fitted& fitted);
+  bool fits(Bytes arena, std::size_t places);
+  std::optional<double> seconds(Bytes arena, std::size_t places, double bound);
 
   std::span<const Unit> units_;
   std::span<const double> passes_;

@@ -88,24 +88,7 @@ Bytes StateLayout::bytes(graph::Role role, const StatePlaces& places) const {
   return sum;
 }
 
-// Smaller values always stay in the arena: moving them costs more than it frees.
-std::vector<std::size_t> StateLayout::spill_order() const {
-  constexpr Bytes kSmallest{64 * 1024};
-  const auto rank = [](graph::Role role) {
-    if (role == graph::Role::kOptimizer) return 0;
-    return role == graph::Role::kParameter ? 1 : 2;
-  };
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].type.bytes() >= kSmallest) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const int first = rank(entries_[a].role);
-    const int second = rank(entries_[b].role);
-    return first != second ? first < second : entries_[a].type.bytes() > entries_[b].type.bytes();
-  });
-  return order;
-}
+StatePlaces StateLayout::resident() const { return arrange(std::vector<char>(entries_.size(), 0)); }
 
 StatePlaces StateLayout::arrange(const std::vector<char>& in_file) const {
   StatePlaces places{.in_file = in_file, .offsets = {}, .arena_bytes = {}, .file_bytes = {}};
@@ -118,32 +101,36 @@ StatePlaces StateLayout::arrange(const std::vector<char>& in_file) const {
   return places;
 }
 
-std::vector<StatePlaces> StateLayout::places(bool may_spill) const {
+// By steps of equal bytes. Moving small values costs more than it frees.
+std::vector<StatePlaces> StateLayout::places(const std::vector<double>& leisure) const {
+  constexpr Bytes kSmallest{64 * 1024};
+  constexpr std::int64_t kSteps = 12;
+  std::vector<std::size_t> order;
+  Bytes whole;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].type.bytes() < kSmallest) continue;
+    order.push_back(i);
+    whole += entries_[i].type.bytes();
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return leisure[a] > leisure[b]; });
+  std::vector<StatePlaces> result = {resident()};
   std::vector<char> in_file(entries_.size(), 0);
-  std::vector<StatePlaces> result = {arrange(in_file)};
-  if (!may_spill) return result;
-  const std::vector<std::size_t> order = spill_order();
-  const auto is_optimizer = [&](std::size_t i) {
-    return entries_[i].role == graph::Role::kOptimizer;
-  };
-  const auto middle = std::partition_point(order.begin(), order.end(), is_optimizer);
-  // By halves of the bytes: of the optimizer's state, then of the rest.
-  auto first = order.begin();
-  for (const auto last : {middle, order.end()}) {
-    Bytes whole;
-    for (auto it = first; it != last; ++it) whole += entries_[*it].type.bytes();
-    Bytes sent;
-    bool half_way = false;
-    for (; first != last; ++first) {
-      in_file[*first] = 1;
-      sent += entries_[*first].type.bytes();
-      if (half_way || 2 * sent < whole || first + 1 == last) continue;
-      half_way = true;
-      result.push_back(arrange(in_file));
-    }
-    if (sent > Bytes(0)) result.push_back(arrange(in_file));
+  Bytes sent;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    in_file[order[i]] = 1;
+    sent += entries_[order[i]].type.bytes();
+    const auto done = static_cast<std::int64_t>(result.size());
+    if (kSteps * sent < done * whole && i + 1 < order.size()) continue;
+    result.push_back(arrange(in_file));
   }
   return result;
+}
+
+std::size_t StateLayout::entry(const Value& value) const {
+  const Entry* const found = find(value);
+  LT_CHECK(found != nullptr, "every graph's state is placed before anything is planned");
+  return static_cast<std::size_t>(found - entries_.data());
 }
 
 plan::Homes StateLayout::homes(const graph::Graph& graph, const StatePlaces& places) const {
@@ -154,9 +141,7 @@ plan::Homes StateLayout::homes(const graph::Graph& graph, const StatePlaces& pla
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const Value& value = graph.value(ValueId(i));
     if (value.producer.valid() || !graph::is_persistent(value.role)) continue;
-    const Entry* const entry = find(value);
-    LT_CHECK(entry != nullptr, "every graph's state is placed before anything is planned");
-    const auto index = static_cast<std::size_t>(entry - entries_.data());
+    const std::size_t index = entry(value);
     (places.in_file[index] != 0 ? homes.file_offsets : homes.offsets)[ValueId(i)] =
         places.offsets[index];
   }

@@ -38,13 +38,18 @@ class StateLayout {
   // Those of them that lie in the arena.
   [[nodiscard]] Bytes bytes(graph::Role role, const StatePlaces& places) const;
 
-  // Everything in the arena; and, where some may live in a spill file, more and more of it there:
-  // first what an update touches once a step, last what every pass reads. Small values never do.
-  [[nodiscard]] std::vector<StatePlaces> places(bool may_spill) const;
+  // Everything in the arena, and then more and more of it in a spill file: what has the greatest
+  // `leisure`, by entry, first. Values of less than 64 KiB never go there.
+  [[nodiscard]] std::vector<StatePlaces> places(const std::vector<double>& leisure) const;
+  // The arena alone.
+  [[nodiscard]] StatePlaces resident() const;
   // With these entries in the file, by entry.
   [[nodiscard]] StatePlaces arrange(const std::vector<char>& in_file) const;
   // The same for one graph's values.
   [[nodiscard]] plan::Homes homes(const graph::Graph& graph, const StatePlaces& places) const;
+
+  // The entry of a persistent value without a producer, of a graph that was placed.
+  [[nodiscard]] std::size_t entry(const graph::Value& value) const;
 
   [[nodiscard]] std::size_t count() const { return entries_.size(); }
   [[nodiscard]] const std::string& name(std::size_t entry) const { return entries_[entry].name; }
@@ -87,7 +92,6 @@ class StateLayout {
   // Some of an entry's bytes; false where they are zeros.
   static bool fill(const Entry& entry, std::int64_t from, std::span<std::byte> bytes, Files& files);
   [[nodiscard]] const Entry* find(const graph::Value& value) const;
-  [[nodiscard]] std::vector<std::size_t> spill_order() const;
 
   std::vector<Entry> entries_;
   std::multimap<std::string, std::size_t> by_name_;
