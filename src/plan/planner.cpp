@@ -11,21 +11,24 @@
 #include "plan/assemble.h"
 #include "plan/baseline/baseline.h"
 #include "plan/bound/bound.h"
+#include "plan/spill/relief.h"
 
 namespace lowtide::plan {
 
 namespace {
 
-// Candidates that are tried with spilling, spread over each front; and the ratio of the sizes that
-// they are squeezed to. The work grows with both: problems of very many tasks get less.
+// What spilling is tried with. The work grows with all of it: problems of very many tasks get less.
 struct Effort {
-  std::size_t spilled = 0;
-  double ratio = 0;
+  std::size_t candidates = 0;  // of each front, spread over it
+  double ratio = 0;            // of the sizes that each is squeezed to
+  // Of what the spill file can take: as much is taken from recomputation before it is searched.
+  std::vector<double> shares;
 };
 
 Effort effort_for(std::size_t tasks) {
   constexpr std::size_t kMany = 10'000;
-  return tasks < kMany ? Effort{.spilled = 12, .ratio = 1.01} : Effort{.spilled = 6, .ratio = 1.02};
+  if (tasks >= kMany) return {.candidates = 6, .ratio = 1.02, .shares = {}};
+  return {.candidates = 12, .ratio = 1.01, .shares = {0.5, 1}};
 }
 
 constexpr int kCuts = 8;  // steps that the lower bound is tried at
@@ -72,17 +75,15 @@ Planner::Planner(const graph::Graph& graph,
   if (tier_) choose_spillable();
 }
 
-// Some of those that are the same in every process, and some of the others.
+// Some of each front.
 void Planner::choose_spillable() {
-  const std::size_t most = effort_for(problem_.problem().tasks.size()).spilled;
-  std::size_t first = 0;
-  for (const std::size_t last : {steady_, candidates_.size()}) {
-    const std::size_t all = last - first;
+  const std::size_t most = effort_for(problem_.problem().tasks.size()).candidates;
+  for (std::size_t front = 0; front + 1 < fronts_.size(); ++front) {
+    const std::size_t all = fronts_[front + 1] - fronts_[front];
     const std::size_t some = std::min(most, all);
     for (std::size_t i = 0; i < some; ++i) {
-      spillable_.push_back(first + (some == 1 ? 0 : i * (all - 1) / (some - 1)));
+      spillable_.push_back(fronts_[front] + (some == 1 ? 0 : i * (all - 1) / (some - 1)));
     }
-    first = last;
   }
   std::stable_sort(spillable_.begin(), spillable_.end(), [&](std::size_t a, std::size_t b) {
     return candidates_[a].seconds < candidates_[b].seconds;
@@ -124,16 +125,11 @@ std::vector<Candidate> candidates(const Model& model,
       found.push_back({std::move(choices), 0, peak});
     }
   };
-  if (is_baseline(planning.policy)) {
-    add_baseline(planning.policy);
-  } else {
-    found = search(problem, planning.policy);
-  }
-  if (planning.policy == Policy::kLowtide) {
+  if (!is_baseline(planning.policy)) found = search(problem, planning.policy);
+  for (const Policy policy : all_policies()) {
     // What another system would do is a candidate like any other: none is ever better.
-    for (const Policy policy : all_policies()) {
-      if (is_baseline(policy)) add_baseline(policy);
-    }
+    const bool wanted = planning.policy == policy || planning.policy == Policy::kLowtide;
+    if (wanted && is_baseline(policy)) add_baseline(policy);
   }
   // Views take time too, if little.
   for (Candidate& candidate : found) {
@@ -149,6 +145,7 @@ bool Planner::adopt(const Planner& other) {
   if (!problem_.same_tasks(other.problem_)) return false;
   candidates_ = other.candidates_;
   steady_ = other.steady_;
+  fronts_ = other.fronts_;
   for (Candidate& candidate : candidates_) {
     candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
     if (candidate.peak > 0) {
@@ -163,16 +160,32 @@ void Planner::search_all(const Planning& planning) {
   if (planning.model_costs == nullptr) {
     candidates_ = candidates(model_, problem_, planning);
     steady_ = candidates_.size();
-    return;
+  } else {
+    const Model model = read_model(model_.graph, *planning.model_costs);
+    add(candidates(model, GraphProblem(model), planning));
+    steady_ = candidates_.size();
+    add(candidates(model_, problem_, planning));
   }
-  const Model model = read_model(model_.graph, *planning.model_costs);
-  candidates_ = candidates(model, GraphProblem(model), planning);
-  steady_ = candidates_.size();
-  for (Candidate& candidate : candidates_) {
+  fronts_ = {0, steady_, candidates_.size()};
+  if (tier_ && policy_ == Policy::kLowtide) search_relieved();
+}
+
+void Planner::add(std::vector<Candidate> found) {
+  for (Candidate& candidate : found) {
     candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
-  }
-  for (Candidate& candidate : candidates(model_, problem_, planning)) {
     candidates_.push_back(std::move(candidate));
+  }
+}
+
+// What recomputation does best when transfers take over some of its work, or all that they can.
+void Planner::search_relieved() {
+  for (const double share : effort_for(problem_.problem().tasks.size()).shares) {
+    std::vector<Candidate> found = search(relieved(problem_.problem(), *tier_, share), policy_);
+    for (Candidate& candidate : found) {
+      candidate.peak = Timeline(problem_.problem(), candidate.choices).peak();
+    }
+    add(std::move(found));
+    fronts_.push_back(candidates_.size());
   }
 }
 
@@ -183,11 +196,10 @@ Schedule Planner::schedule(std::size_t candidate) const {
 }
 
 Schedule Planner::schedule(const Choice& choice, const Homes& homes) const {
-  Schedule kept = schedule(choice.candidate);
-  if (!choice.limit) return kept;
-  Spiller spiller(model_, kept, homes.file_offsets, *tier_, victim_);
-  spiller.fit(*choice.limit, choice.overlap);
-  return spiller.schedule();
+  if (!choice.limit) return schedule(choice.candidate);
+  const std::unique_ptr<Spiller> spiller = make_spiller(choice.candidate, homes);
+  spiller->fit(*choice.limit, choice.overlap);
+  return spiller->schedule();
 }
 
 Bytes Planner::base(const Homes& homes) const {

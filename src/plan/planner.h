@@ -101,6 +101,8 @@ class Planner {
 
   void search_all(const Planning& planning);
   bool adopt(const Planner& other);
+  void add(std::vector<Candidate> found);
+  void search_relieved();
   void choose_spillable();
   [[nodiscard]] bool steady(std::size_t candidate) const;
   [[nodiscard]] Schedule schedule(std::size_t candidate) const;
@@ -126,9 +128,12 @@ class Planner {
   std::optional<SpillTier> tier_;
   Victim victim_ = Victim::kNeededLast;
   // By a search with the model's costs those that are the same in every process, `steady_` of them,
-  // fastest first by that model; then, where costs are measured, those of another search with them.
+  // fastest first by that model; then, where costs are measured, those of another search with them;
+  // then, with a tier, those for fewer bytes than there are. Where each of these fronts begins, and
+  // where the last one ends.
   std::vector<Candidate> candidates_;
   std::size_t steady_ = 0;
+  std::vector<std::size_t> fronts_;
   std::vector<std::size_t> spillable_;       // the candidates that are spilled, fastest first
   std::vector<std::optional<Known>> known_;  // by homes
 };

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "plan/problem/graph_problem.h"
 #include "plan/spill/leisure.h"
 #include "plan/spill/range_max.h"
+#include "plan/spill/relief.h"
 #include "plan/toy_net.h"
 
 namespace lowtide::plan {
@@ -48,6 +50,49 @@ TEST(Leisure, GrowsTowardsTheLoss) {
   EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
   EXPECT_GT(found.back(), 0.2);
   EXPECT_LT(found.back(), 0.5);
+}
+
+std::int64_t bytes(const Problem& problem) {
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : problem.tensors) sum += tensor.bytes;
+  return sum;
+}
+
+TEST(Relief, TakesTheBytesThatTheFileHasTimeFor) {
+  const ToyNet net = wrn28_2(4);
+  const Model model = read_model(net.graph, net.costs);
+  const GraphProblem whole(model);
+  const auto left = [&](double rate, double share) {
+    return bytes(relieved(whole.problem(), {.rates = {rate, rate}, .limit = {}}, share));
+  };
+  const std::int64_t all = bytes(whole.problem());
+  EXPECT_EQ(left(1, 1), all);    // far too slow for any tensor
+  EXPECT_EQ(left(1e9, 0), all);  // nothing is asked for
+  EXPECT_LT(left(2e4, 1), left(2e4, 0.5));
+  EXPECT_LT(left(2e4, 0.5), all);
+  EXPECT_LT(left(1e9, 1), left(2e4, 1));
+}
+
+TEST(Relief, CountsWhatIsAwayWhereItIsUsed) {
+  const ToyNet net = chain(4, 1 << 20);
+  const Model model = read_model(net.graph, net.costs);
+  const GraphProblem whole(model);
+  const Problem left = relieved(whole.problem(), {.rates = {1e9, 1e9}, .limit = {}}, 1);
+  ASSERT_EQ(left.tasks.size(), whole.problem().tasks.size());
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < left.tasks.size(); ++i) {
+    const Variant& before = whole.problem().tasks[TaskId(i)].variants.front();
+    const Variant& after = left.tasks[TaskId(i)].variants.front();
+    std::int64_t away = 0;
+    for (const std::vector<TensorId>* ids : {&before.reads, &before.writes}) {
+      for (const TensorId id : *ids) {
+        away += whole.problem().tensors[id].bytes - left.tensors[id].bytes;
+      }
+    }
+    EXPECT_EQ(after.workspace, before.workspace + away);
+    largest = std::max(largest, away);
+  }
+  EXPECT_GE(largest, 1 << 20);
 }
 
 }  // namespace

@@ -139,19 +139,60 @@ TEST(Spill, MoreMemoryNeverMeansMoreTime) {
 // Where memory is what makes the step slower, none of it is left over.
 TEST(Spill, UsesWhatABindingBudgetGives) {
   const ToyNet net = wrn28_2(4);
-  const std::vector<Homes> where = {homes(net, 0), homes(net, 1)};
-  Planner planner(net.graph, net.costs, where, Policy::kLowtide, tier(2e4));
+  Planner planner(net.graph, net.costs, {homes(net, 0)}, Policy::kLowtide, tier(2e4));
+  const double fastest = std::get<Plan>(planner.make(kPlenty)).predicted_seconds;
   int binding = 0;
-  for (std::size_t h = 0; h < where.size(); ++h) {
-    const double fastest = std::get<Plan>(planner.make(kPlenty, h)).predicted_seconds;
-    for (const Bytes size : sizes(planner, h, 12)) {
-      const Plan plan = std::get<Plan>(planner.make(size, h));
-      if (plan.predicted_seconds < 1.001 * fastest) continue;
-      ++binding;
-      EXPECT_GE(plan.peak_live_bytes.count(), 0.97 * static_cast<double>(size.count()));
-    }
+  for (const Bytes size : sizes(planner, 0, 12)) {
+    const Plan plan = std::get<Plan>(planner.make(size));
+    if (plan.predicted_seconds < 1.001 * fastest) continue;
+    ++binding;
+    EXPECT_GE(plan.peak_live_bytes.count(), 0.97 * static_cast<double>(size.count()));
   }
   EXPECT_GT(binding, 5);
+}
+
+// Seconds within an arena, which is large enough.
+double seconds_within(const ToyNet& net,
+                      Bytes arena,
+                      Policy policy,
+                      const std::optional<SpillTier>& tier) {
+  Planner planner(net.graph, net.costs, {homes(net, 0)}, policy, tier);
+  const Plan plan = std::get<Plan>(planner.make(arena));
+  EXPECT_EQ(check_plan(net, plan, homes(net, 0)), Faults());
+  return plan.predicted_seconds;
+}
+
+TEST(Spill, AndRecomputationAreNeverSlowerThanEither) {
+  int faster = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const ToyNet net = random_net(seed);
+    Planner recomputing(net.graph, net.costs, {homes(net, 0)}, Policy::kLowtide);
+    Planner spilling(net.graph, net.costs, {homes(net, 0)}, Policy::kKeep, tier(100));
+    const Bytes arena = std::max(recomputing.smallest_arena(), spilling.smallest_arena());
+    const double again = seconds_within(net, arena, Policy::kLowtide, std::nullopt);
+    const double away = seconds_within(net, arena, Policy::kKeep, tier(100));
+    // Transfers want the buffers to begin at a multiple of their alignment.
+    const double both =
+        seconds_within(net, arena + kTransferAlignment, Policy::kLowtide, tier(100));
+    EXPECT_LE(both, again) << "seed " << seed;
+    EXPECT_LE(both, away) << "seed " << seed;
+    faster += both < std::min(again, away) ? 1 : 0;
+  }
+  EXPECT_GT(faster, 0);
+}
+
+// Neither alone comes near what the two take together while the file hides a part of the bytes.
+TEST(Spill, TakesAThirdOffTheExtraTimeOfRecomputation) {
+  const ToyNet net = wrn28_2(8);
+  Planner recomputing(net.graph, net.costs, {homes(net, 0)}, Policy::kLowtide);
+  const Bytes arena(recomputing.smallest_arena().count() * 5 / 4);
+  const double keep = net.plan(Policy::kKeep).predicted_seconds;
+  const double again = seconds_within(net, arena, Policy::kLowtide, std::nullopt) - keep;
+  const double away = seconds_within(net, arena, Policy::kKeep, tier(2e4)) - keep;
+  const double both = seconds_within(net, arena, Policy::kLowtide, tier(2e4)) - keep;
+  EXPECT_GT(both, 0);
+  EXPECT_LT(both, again * 2 / 3);
+  EXPECT_LT(both, away * 2 / 3);
 }
 
 TEST(Spill, TheSmallestArenaDoesNotDependOnTheDisk) {
