@@ -156,7 +156,7 @@ class Assembler {
 // Spilling makes many candidates of which only the height is asked for: each gets less work.
 Packing pack_buffers(const Schedule& schedule, Bytes enough) {
   constexpr std::int64_t kWork = 60'000'000;
-  constexpr std::int64_t kWorkSpilled = 4'000'000;
+  constexpr std::int64_t kWorkSpilled = 12'000'000;
   return pack(buffer_items(schedule),
               {.work = schedule.transfers.empty() ? kWork : kWorkSpilled, .enough = enough});
 }

@@ -31,10 +31,8 @@ Effort effort_for(std::size_t tasks) {
   return {.candidates = 12, .ratio = 1.01, .shares = {0.5, 1}};
 }
 
-constexpr int kCuts = 8;  // steps that the lower bound is tried at
-
-// Of an arena that nothing fits.
-constexpr Bytes kNever{std::int64_t{1} << 60U};
+constexpr int kCuts = 8;                         // steps that the lower bound is tried at
+constexpr Bytes kNever{std::int64_t{1} << 60U};  // an arena that nothing fits
 
 // What lies in a buffer, for people.
 std::string resident_name(const Model& model, const Plan& plan, BufferId id) {
@@ -304,7 +302,7 @@ Bytes Planner::arena(Choice& choice, const Homes& homes) const {
   if (choice.packing) return choice.arena;
   const Schedule chosen = schedule(choice, homes);
   const bool file_fits = !tier_ || homes.file_bytes + packed_slots(chosen) <= tier_->limit;
-  choice.packing = pack_buffers(chosen);
+  choice.packing = pack_buffers(chosen, choice.limit.value_or(Bytes()));
   choice.arena = file_fits ? base(homes) + choice.packing->height : kNever;
   return choice.arena;
 }
