@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@
 #include "cli/report/report_json.h"
 #include "cli/report/trace_report.h"
 #include "cli/train/event_log.h"
+#include "cli/train/files.h"
 #include "cli/train/step_log.h"
 #include "cli/train/validation.h"
 
@@ -115,29 +117,6 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
           {"output", options.out.string()}};
 }
 
-// A place that cannot be written should be known before hours of training.
-void check_writable(const std::filesystem::path& out) {
-  if (out.empty()) return;
-  std::error_code error;
-  const std::filesystem::path folder =
-      out.parent_path().empty() ? std::filesystem::path(".") : out.parent_path();
-  if (!std::filesystem::is_directory(folder, error)) {
-    throw Error(ErrorCode::kIo, out.string() + ": there is no folder " + folder.string());
-  }
-  if (std::filesystem::is_directory(out, error)) {
-    throw Error(ErrorCode::kIo, out.string() + ": is a folder");
-  }
-  const std::filesystem::path probe = out.string() + ".probe";
-  std::FILE* const file = std::fopen(probe.c_str(), "wx");
-  if (file == nullptr && !std::filesystem::exists(probe, error)) {
-    throw Error(ErrorCode::kIo, out.string() + ": cannot be written");
-  }
-  if (file != nullptr) {
-    std::fclose(file);
-    std::filesystem::remove(probe, error);
-  }
-}
-
 // Saves the checkpoints that the settings ask for.
 class CheckpointWriter {
  public:
@@ -214,15 +193,32 @@ Totals run_steps(const Options& options, Trainer& trainer, Curves& curves) {
   return totals;
 }
 
+// Before hours of training.
+void check_files(const Options& options) {
+  const TrainSettings& settings = options.settings;
+  const File inputs[] = {{"the model", settings.model.path},
+                         {"--data", settings.data.source},
+                         {"--val", settings.data.validation},
+                         {"--class-weights", options.loss.class_weights},
+                         {"--plan", settings.memory.plan}};
+  const File outputs[] = {{"--out", options.out},
+                          {"--trace", options.trace},
+                          {"--report", options.report},
+                          {"--keep-best", options.validation.keep_best},
+                          {"--checkpoint", settings.checkpoint.file},
+                          {"--log", options.log}};
+  check_distinct(inputs, outputs);
+  // The log is opened before the first step in any case, and may be a device.
+  for (const File& output : std::span(outputs).first(std::size(outputs) - 1)) {
+    check_writable(output.path);
+  }
+}
+
 int train(const std::shared_ptr<Options>& options) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave
   finish(options->model, options->settings.model);
   finish(options->loss, options->settings.loss);
-  check_writable(options->out);
-  check_writable(options->trace);
-  check_writable(options->report);
-  check_writable(options->validation.keep_best);
-  check_writable(options->settings.checkpoint.file);
+  check_files(*options);
   options->settings.trace = !options->trace.empty();
   options->settings.report = !options->report.empty();
   Trainer trainer(options->settings);

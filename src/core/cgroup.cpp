@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <istream>
 #include <sstream>
 #include <string>
 
@@ -25,14 +26,27 @@ void read_quota(double quota, double period, const fs::path& file, CgroupLimits&
   limits.cpus_from = file;
 }
 
-void read_bytes(const fs::path& file, CgroupLimits& limits) {
+void read_bytes(std::istream& text, const fs::path& file, CgroupLimits& limits) {
   std::int64_t bytes = 0;
-  std::istringstream line(first_line(file));
   // Unlimited is "max" in v2 and a number near 2^63 in v1.
-  if (!(line >> bytes) || bytes <= 0 || bytes >= (std::int64_t{1} << 60)) return;
+  if (!(text >> bytes) || bytes <= 0 || bytes >= (std::int64_t{1} << 60)) return;
   if (limits.memory && limits.memory->count() <= bytes) return;
   limits.memory = Bytes(bytes);
   limits.memory_from = file;
+}
+
+void read_bytes(const fs::path& file, CgroupLimits& limits) {
+  std::ifstream text(file);
+  read_bytes(text, file, limits);
+}
+
+void read_v1_memory(const fs::path& group, CgroupLimits& limits) {
+  read_bytes(group / "memory.limit_in_bytes", limits);
+  // Counts ancestors that a container does not show.
+  std::ifstream statistics(group / "memory.stat");
+  for (std::string word; statistics >> word;) {
+    if (word == "hierarchical_memory_limit") read_bytes(statistics, group / "memory.stat", limits);
+  }
 }
 
 void read_v2(const fs::path& group, CgroupLimits& limits) {
@@ -76,7 +90,8 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string mounted = line.substr(first + 1, second - first - 1);
+    const std::string controllers = "," + mounted + ",";
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
       for (const fs::path& base : {mount, mount / "unified"}) {
@@ -84,13 +99,14 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
       }
     }
     if (controllers.find(",cpu,") != std::string::npos) {
-      for (const char* name : {"cpu", "cpu,cpuacct", "cpuacct,cpu"}) {
+      for (const std::string& name : {std::string("cpu"), std::string("cpu,cpuacct"), mounted}) {
         walk_up(mount / name, path, [&](const fs::path& group) { read_v1_cpu(group, limits); });
       }
     }
     if (controllers.find(",memory,") != std::string::npos) {
-      walk_up(mount / "memory", path,
-              [&](const fs::path& group) { read_bytes(group / "memory.limit_in_bytes", limits); });
+      for (const std::string& name : {std::string("memory"), mounted}) {
+        walk_up(mount / name, path, [&](const fs::path& group) { read_v1_memory(group, limits); });
+      }
     }
   }
   return limits;

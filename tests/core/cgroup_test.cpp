@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,37 @@ TEST_F(CgroupTree, Version1AncestorsCountAndEitherNameOfTheCpuMount) {
   write("sys/fs/cgroup/cpuacct,cpu/outer/job/cpu.cfs_period_us", "100000");
   EXPECT_EQ(limits().memory.value(), 100_MiB);
   EXPECT_DOUBLE_EQ(limits().cpus.value(), 1.5);
+}
+
+TEST_F(CgroupTree, Version1MountsMayHoldOtherControllersBesides) {
+  write("proc/self/cgroup", "5:hugetlb,memory:/job\n4:cpuset,cpu:/job");
+  write("sys/fs/cgroup/hugetlb,memory/job/memory.limit_in_bytes", "104857600");
+  write("sys/fs/cgroup/cpuset,cpu/job/cpu.cfs_quota_us", "100000");
+  write("sys/fs/cgroup/cpuset,cpu/job/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(limits().memory.value(), 100_MiB);
+  EXPECT_DOUBLE_EQ(limits().cpus.value(), 1.0);
+}
+
+// A nested container's own limit may be wider than that of what it runs in.
+TEST_F(CgroupTree, Version1CountsAncestorsThatAreNotShown) {
+  write("proc/self/cgroup", "5:memory:/docker/0123");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200");
+  write("sys/fs/cgroup/memory/memory.stat",
+        "cache 524288000\nhierarchical_memory_limit 104857600\n"
+        "hierarchical_memsw_limit 9223372036854771712\ntotal_cache 1");
+  EXPECT_EQ(limits().memory.value(), 100_MiB);
+  EXPECT_TRUE(limits().memory_from.string().ends_with("memory.stat"));
+}
+
+TEST_F(CgroupTree, PathsMayBeOddOrGone) {
+  write("sys/fs/cgroup/my job: 1/memory.max", "104857600");
+  write("sys/fs/cgroup/memory.max", "314572800");
+  for (const auto& [path, wanted] :
+       {std::pair{"/my job: 1", 100_MiB}, std::pair{"/gone (deleted)", 300_MiB},
+        std::pair{"/../elsewhere", 300_MiB}, std::pair{"/", 300_MiB}}) {
+    write("proc/self/cgroup", std::string("0::") + path);
+    EXPECT_EQ(limits().memory.value(), wanted) << path;
+  }
 }
 
 TEST_F(CgroupTree, Version1UnlimitedIsNoLimit) {

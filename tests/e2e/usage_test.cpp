@@ -1,4 +1,6 @@
 // Help and wrong usage.
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "e2e/scene.h"
@@ -148,6 +150,30 @@ TEST(Usage, NumbersAreHeldToWhatTheyMayBe) {
     EXPECT_NE(outcome.err.find("'" + wrong[1] + "'"), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(lowtide(train + Words{"--seed", "18446744073709551615"}).exit_code, 0);
+}
+
+TEST(Usage, NoFileOfARunReplacesAnother) {
+  const Scene scene;
+  const std::string model = scene.small_network();
+  const std::string data = scene.images();
+  std::filesystem::create_symlink(data, scene / "link.npz");
+  std::filesystem::create_directory(scene / "sub");
+  const std::string x = scene / "x";
+  const std::string before = support::read_file(data);
+  for (const Words& wrong :
+       {Words{"-o", data}, Words{"--log", data}, Words{"--log", scene / "link.npz"},
+        Words{"--checkpoint", scene / "sub/../images.npz"}, Words{"--log", model},
+        Words{"--report", model}, Words{"-o", x, "--checkpoint", x}, Words{"-o", x, "--log", x},
+        Words{"--report", x, "--trace", scene / "sub/../x"},
+        Words{"--val", data, "--keep-best", x, "-o", x}}) {
+    const Outcome outcome = lowtide(Words{"train", model, "--data", data} + wrong);
+    EXPECT_EQ(outcome.exit_code, 1) << testing::PrintToString(wrong);
+    EXPECT_NE(outcome.err.find("would replace the other"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(support::read_file(data), before);
+  EXPECT_FALSE(std::filesystem::exists(x));
+  // Training in place.
+  EXPECT_EQ(lowtide({"train", model, "--data", data, "-o", model}).exit_code, 0);
 }
 
 // As scripts give them, whose variables are not set.

@@ -278,7 +278,7 @@ TEST_F(Checkpoints, AreNotOverwrittenByARunThatBegins) {
   expect_refused(scene, Words{"train"} + run + Words{"--steps", "2", "--checkpoint", ck},
                  {ck, "is there already"});
   expect_refused(scene, Words{"train"} + run + Words{"--steps", "2", "--checkpoint", model},
-                 {model, "is there already"});
+                 {model, "would replace the other"});
 }
 
 TEST_F(Checkpoints, ThatAreDamagedPointToTheOneBefore) {
