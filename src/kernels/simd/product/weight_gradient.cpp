@@ -294,9 +294,22 @@ void unpack(const WeightGradientShape& shape,
   const std::int64_t places = shape.columns() / shape.in_each;
   for (std::int64_t o = begin; o < end; ++o) {
     float* const row = dw + o * shape.columns();
-    for (std::int64_t j = 0; j < shape.columns(); ++j) {
-      const float sum = accumulators[j / width * panel_floats + o * width + j % width];
-      row[j % shape.in_each * places + j / shape.in_each] = sum;
+    std::int64_t place = 0;
+    std::int64_t channel = 0;
+    for (std::int64_t panel = 0; panel < panels.count; ++panel) {
+      const float* const sums = accumulators + panel * panel_floats + o * width;
+      const std::int64_t filled = std::min(width, shape.columns() - panel * width);
+      if (places == 1) {
+        std::copy_n(sums, filled, row + panel * width);
+        continue;
+      }
+      for (std::int64_t i = 0; i < filled; ++i) {
+        row[channel * places + place] = sums[i];
+        if (++channel == shape.in_each) {
+          channel = 0;
+          ++place;
+        }
+      }
     }
   }
 }
