@@ -116,19 +116,17 @@ std::vector<Candidate> candidates(const Model& model,
     const NodeId node = graph_problem.node(TaskId(i));
     layers.push_back(planning.layers.contains(node) ? planning.layers[node] : Layer::kOther);
   }
+  // What another system would do is a candidate like any other: none is ever better.
   std::vector<Candidate> found;
-  const auto add_baseline = [&](Policy policy) {
-    for (Choices& choices : baseline(problem, layers, policy)) {
-      const std::int64_t peak = problem.tasks.empty() ? 0 : Timeline(problem, choices).peak();
-      found.push_back({std::move(choices), 0, peak});
-    }
-  };
-  if (!is_baseline(planning.policy)) found = search(problem, planning.policy);
   for (const Policy policy : all_policies()) {
-    // What another system would do is a candidate like any other: none is ever better.
     const bool wanted = planning.policy == policy || planning.policy == Policy::kLowtide;
-    if (wanted && is_baseline(policy)) add_baseline(policy);
+    if (!is_baseline(policy) || !wanted) continue;
+    for (const Choices& choices : baseline(problem, layers, policy)) {
+      found.push_back(problem.tasks.empty() ? Candidate{.choices = choices}
+                                            : Timeline(problem, choices).candidate());
+    }
   }
+  if (!is_baseline(planning.policy)) found = search(problem, planning.policy, std::move(found));
   // Views take time too, if little.
   for (Candidate& candidate : found) {
     candidate.seconds = seconds(model, graph_problem.sequence(candidate.choices));

@@ -95,6 +95,7 @@ void Timeline::fill_steps() {
   for (std::size_t step = 0; step < times_.size(); ++step) {
     const Time time = times_[step];
     const TaskId id = tasks_.emplace_back(task_at(time));
+    if (!is_repetition(time)) firsts_.push_back(static_cast<std::uint32_t>(step));
     const Variant& variant = chosen(id);
     bytes_.push_back(variant.workspace);
     own_.push_back(variant.workspace);
@@ -131,6 +132,7 @@ void Timeline::reserve_touches() {
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
     touches_[TensorId(i)].reserve(counts[TensorId(i)]);
+  firsts_.reserve(problem_->tasks.size());
   tasks_.reserve(times_.size());
   bytes_.reserve(times_.size());
   own_.reserve(times_.size());
@@ -221,13 +223,13 @@ bool Timeline::unread(Repetition what) const {
 std::size_t Timeline::step_at(Time time) const {
   if (time == kEnd) return times_.size() - 1;
   if (time == kStart) return 0;
-  // Before it are the first executions of the tasks before its stage, and some repetitions.
-  const std::size_t least = stage(time).index();
-  const std::size_t most = least + times_.size() - problem_->tasks.size() + 1;
-  const auto found = std::lower_bound(
-      times_.begin() + static_cast<std::ptrdiff_t>(least),
-      times_.begin() + static_cast<std::ptrdiff_t>(std::min(most, times_.size())), time);
-  return static_cast<std::size_t>(found - times_.begin());
+  const std::size_t at = stage(time).index();
+  const auto end = times_.begin() + static_cast<std::ptrdiff_t>(firsts_[at]);
+  if (!is_repetition(time)) return firsts_[at];
+  // The repetitions of a stage stand between the first executions of two tasks.
+  const auto begin =
+      at == 0 ? times_.begin() : times_.begin() + static_cast<std::ptrdiff_t>(firsts_[at - 1]);
+  return static_cast<std::size_t>(std::lower_bound(begin, end, time) - times_.begin());
 }
 
 bool Timeline::ends_at(TensorId tensor, Time time) const {
@@ -253,6 +255,7 @@ void Timeline::insert_step(Time time, TaskId task) {
   tasks_.insert(tasks_.begin() + at, task);
   bytes_.insert(bytes_.begin() + at, bytes + workspace);
   own_.insert(own_.begin() + at, workspace);
+  for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) ++firsts_[i];
 }
 
 void Timeline::erase_step(Time time) {
@@ -261,6 +264,7 @@ void Timeline::erase_step(Time time) {
   tasks_.erase(tasks_.begin() + at);
   bytes_.erase(bytes_.begin() + at);
   own_.erase(own_.begin() + at);
+  for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) --firsts_[i];
 }
 
 // The copy that a touch at index `at` falls into, or follows: indices of its write and of its last

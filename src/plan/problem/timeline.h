@@ -132,6 +132,7 @@ class Timeline {
   std::vector<Repetition> repetitions_;  // in no order
   double seconds_ = 0;
   core::IdVector<TensorId, std::vector<Touch>> touches_;
+  std::vector<std::uint32_t> firsts_;  // by task: the step of its first execution
   // By step.
   std::vector<Time> times_;
   std::vector<TaskId> tasks_;

@@ -19,9 +19,9 @@ std::vector<Candidate> pareto(std::vector<Candidate> all) {
   return front;
 }
 
-std::vector<Candidate> search(const Problem& problem, Policy policy) {
+std::vector<Candidate> search(const Problem& problem, Policy policy, std::vector<Candidate> known) {
   if (problem.tasks.empty()) return {{}};
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> candidates = std::move(known);
   const auto add = [&](const Timeline& line) { candidates.push_back(line.candidate()); };
   if (policy != Policy::kChen) add(Timeline(problem));
   if (policy != Policy::kKeep) {

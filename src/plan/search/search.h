@@ -12,7 +12,10 @@ namespace lowtide::plan {
 // Fastest first; without those that are not smaller than something at least as fast.
 std::vector<Candidate> pareto(std::vector<Candidate> all);
 
-// The policy's candidates, a Pareto set, fastest first. Deterministic. Never empty.
-std::vector<Candidate> search(const Problem& problem, Policy policy);
+// The policy's candidates, a Pareto set, fastest first. Deterministic. Never empty. `known` are
+// schedules to start from, beside the policy's own: nothing is worse than they are.
+std::vector<Candidate> search(const Problem& problem,
+                              Policy policy,
+                              std::vector<Candidate> known = {});
 
 }  // namespace lowtide::plan

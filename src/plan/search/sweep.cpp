@@ -27,25 +27,16 @@ class Sweeper {
     if (peak.empty()) return std::move(found_);
     Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
     std::vector<Level> levels;
-    Choices now = top.choices;
+    now_ = top.choices;
     for (auto limit = static_cast<double>(top.peak) * kRatio; limit > 1; limit *= kRatio) {
       const Level level = level_of(cut, static_cast<std::int64_t>(limit));
+      if (!descend(level, relaxed(problem_, cut.at(), cut.best(level.limit)))) break;
       levels.push_back(level);
-      const Choices other = relaxed(problem_, cut.at(), cut.best(level.limit));
-      add_relaxed(other, level.limit);
-      improve(now, level);
-      improve(other, level);
-      const Candidate* const best = fastest_within(level.limit);
-      if (best == nullptr) break;
-      now = best->choices;
     }
-    press(cut, levels);
     std::reverse(levels.begin(), levels.end());
+    effort_ = 1;
     for (const Level& level : levels) {
-      if (const Candidate* below = fastest_within(level.limit)) {
-        const Choices from = below->choices;
-        improve(from, level);
-      }
+      improve(Choices(fastest_within(level.limit)->choices), level, kCool);
     }
     return pareto(std::move(found_));
   }
@@ -54,8 +45,11 @@ class Sweeper {
   static constexpr double kRatio = 0.97;
   static constexpr double kNear = 0.001;  // of a step's seconds: as good as the bound
   static constexpr std::int64_t kLevels = 40;
-  static constexpr std::int64_t kFewestMoves = 50;    // fewer change nothing: not worth a walk
-  static constexpr std::int64_t kMostEffort = 16;     // times the moves of other limits
+  static constexpr std::int64_t kFewestMoves = 50;  // fewer change nothing: not worth a walk
+  static constexpr std::int64_t kMostEffort = 16;
+  static constexpr int kPatience = 2;   // failures before walks begin from what others found
+  static constexpr double kCool = 0.1;  // heat, as in AnnealSettings
+  static constexpr double kWarm = 0.3;
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 60'000'000;
 
@@ -69,32 +63,34 @@ class Sweeper {
     return {limit, problem_.fastest_seconds() + cut.best(limit).value};
   }
 
-  // Goes on below the limits that were easy to meet, with ever more moves for each.
-  void press(Cut& cut, std::vector<Level>& levels) {
-    for (std::int64_t effort = 4; effort <= kMostEffort;) {
-      const Candidate& lowest =
-          *std::min_element(found_.begin(), found_.end(),
-                            [](const auto& a, const auto& b) { return a.peak < b.peak; });
-      const auto limit = static_cast<std::int64_t>(static_cast<double>(lowest.peak) * kRatio);
-      if (limit <= 1) return;
-      const Level level = level_of(cut, limit);
-      if (improve(Choices(lowest.choices), level, effort)) {
-        levels.push_back(level);
-      } else {
-        effort *= 2;
-      }
+  // From the schedule of the limit above, and from the answer of the bound; with ever more moves
+  // once the limits are hard to meet. Returns whether anything that is known fits.
+  bool descend(const Level& level, const Choices& other) {
+    add_relaxed(other, level.limit);
+    bool fits = improve(now_, level, effort_ == 1 ? kCool : kWarm);
+    if (effort_ == 1 || !fits) fits = improve(other, level, kCool) || fits;
+    while (!fits && effort_ < kMostEffort) {
+      effort_ *= 2;
+      fits = improve(now_, level, kWarm) || improve(other, level, kCool);
     }
+    failed_ = fits ? 0 : failed_ + 1;
+    const Candidate* const best = fastest_within(level.limit);
+    if (best == nullptr) return false;
+    if (fits || failed_ > kPatience) now_ = best->choices;
+    return true;
   }
 
-  // Anneals from `start`, which has been met before, and keeps the result if it fits. What is as
-  // good as the bound stays as it is.
-  bool improve(const Choices& start, const Level& level, std::int64_t effort = 1) {
+  // Anneals from `start` and keeps the result if it fits. What is as good as the bound stays as it
+  // is.
+  bool improve(const Choices& start, const Level& level, double heat) {
     const Candidate* const best = fastest_within(level.limit);
     if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
       return true;
     }
-    AnnealSettings how = settings(level.limit);
-    how.moves *= effort;
+    const AnnealSettings how{.limit = level.limit,
+                             .moves = moves_ * effort_,
+                             .seed = static_cast<std::uint64_t>(effort_),
+                             .heat = heat};
     if (how.moves < kFewestMoves) return best != nullptr;
     return add_if_it_fits(anneal(problem_, start, how), level.limit);
   }
@@ -113,10 +109,6 @@ class Sweeper {
     return true;
   }
 
-  [[nodiscard]] AnnealSettings settings(std::int64_t limit) const {
-    return {.limit = limit, .moves = moves_, .seed = 1, .heat = 0.1};
-  }
-
   [[nodiscard]] const Candidate* fastest_within(std::int64_t limit) const {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : found_) {
@@ -128,7 +120,10 @@ class Sweeper {
 
   const Problem& problem_;
   std::vector<Candidate> found_;
-  std::int64_t moves_ = 0;  // for each limit and direction
+  std::int64_t moves_ = 0;   // of a walk, times the effort
+  std::int64_t effort_ = 1;  // that the last limit took
+  int failed_ = 0;           // limits since the last that a walk met
+  Choices now_;              // where walks down begin
 };
 
 }  // namespace
