@@ -50,10 +50,12 @@ class Searcher {
   static constexpr std::size_t kMostExactly = 500;  // items that an exact search is tried for
   static constexpr std::int64_t kExactly = 50;  // the part of the work that it gets: one in these
   static constexpr std::int64_t kEnough = 8;    // likewise, of making what is low enough lower
+  static constexpr std::int64_t kNear = 400;    // low enough: this part of the bound above it
   static constexpr int kPatience = 3000;        // lifts in vain before the wheel starts anew
 
   [[nodiscard]] std::int64_t work() const {
-    return best_.height <= aim_.enough.count() ? aim_.work / kEnough : aim_.work;
+    const std::int64_t near = bound_ + bound_ / kNear;
+    return best_.height <= std::max(aim_.enough.count(), near) ? aim_.work / kEnough : aim_.work;
   }
   [[nodiscard]] bool going_on(std::int64_t spent) const {
     return lowest_ > bound_ && spent < work();
