@@ -1,8 +1,9 @@
-// TrainingRun's plans, where they are not simply made: taken from a file, fitted again, written
+// TrainingRun's plans: made for the best micro-batch size, taken from a file, fitted again, written
 // out; and what a checkpoint says to them.
 #include <algorithm>
 
 #include "core/text.h"
+#include "kernels/dnnl/engine.h"
 #include "plan/explain/explain.h"
 #include "train/fit/budget.h"
 #include "train/fit/measured_costs.h"
@@ -14,6 +15,52 @@
 namespace lowtide::train {
 
 using core::fail;
+
+// Looks at every size, so that the smallest feasible budget does not depend on the one asked for;
+// except at those that can neither lower that nor be faster, whatever their plans are.
+void TrainingRun::choose_configuration() {
+  std::optional<std::int64_t> best;
+  double best_seconds = 0;
+  std::optional<plan::Infeasible> obstacle;
+  Bytes smallest;
+  for (const std::int64_t size : micro_batches()) {
+    if (smallest != Bytes() && !tier_) {
+      Bytes needed;
+      Configuration::Least least;
+      {
+        const Configuration sketch = configuration_of(size);
+        least = sketch.least();
+        needed = smallest_budget(runtime(sketch), least.arena);
+      }
+      kernels::forget_unused();
+      const bool slow = needed > report_.budget || (best && least.seconds >= best_seconds);
+      if (slow && needed >= smallest) continue;
+    }
+    configure(size);
+    const Bytes other = runtime(*configuration_);
+    const Bytes needed = smallest_budget(other, configuration_->smallest_arena());
+    if (smallest == Bytes() || needed < smallest) smallest = needed;
+    if (needed > report_.budget) {
+      if (!obstacle || needed == smallest) obstacle = configuration_->fit(report_.budget - other);
+      continue;
+    }
+    LT_CHECK(!configuration_->fit(report_.budget - other), "what is large enough must fit");
+    const double seconds = configuration_->predicted_seconds();
+    if (!best || seconds < best_seconds) {
+      best = size;
+      best_seconds = seconds;
+    }
+  }
+  report_.smallest_feasible = smallest;
+  if (best && configuration_->micro_batch() != *best) {
+    configure(*best);
+    configuration_->fit(report_.budget - runtime(*configuration_));
+  }
+  report_.fits = best.has_value();
+  report_.runtime = runtime(*configuration_);
+  settle_checkpoints();
+  describe_choice(recipe_, *configuration_, obstacle, settings_.memory, report_);
+}
 
 void TrainingRun::obey_plan() {
   MemorySettings& memory = settings_.memory;

@@ -105,7 +105,7 @@ void TrainingRun::settle_steps() {
                   options);
 }
 
-// What the user asked for; or from single samples up to the whole batch, by doubling. Only whole
+// What the user asked for; or from the whole batch down to single samples, by halving. Only whole
 // batches where the file takes no others or statistics must be those of the whole batch.
 std::vector<std::int64_t> TrainingRun::micro_batches() const {
   const std::int64_t asked = settings_.memory.micro_batch;
@@ -116,7 +116,7 @@ std::vector<std::int64_t> TrainingRun::micro_batches() const {
   if (asked > 0) return {asked};
   std::vector<std::int64_t> sizes = {recipe_.batch};
   if (recipe_.couples_samples || !takes_any_batch(recipe_)) return sizes;
-  while (sizes.front() > 1) sizes.insert(sizes.begin(), (sizes.front() + 1) / 2);
+  while (sizes.back() > 1) sizes.push_back((sizes.back() + 1) / 2);
   return sizes;
 }
 
@@ -156,44 +156,14 @@ Bytes TrainingRun::runtime(const Configuration& configuration) const {
   return runtime_allowance(needs(configuration));
 }
 
+Configuration TrainingRun::configuration_of(std::int64_t micro_batch) const {
+  return Configuration::for_training(recipe_, settings_, batch_sizes_, micro_batch, tier_);
+}
+
 void TrainingRun::configure(std::int64_t micro_batch) {
   configuration_.reset();
   kernels::forget_unused();
-  configuration_.emplace(
-      Configuration::for_training(recipe_, settings_, batch_sizes_, micro_batch, tier_));
-}
-
-// Looks at every size, so that the smallest feasible budget does not depend on the one asked for.
-void TrainingRun::choose_configuration() {
-  std::optional<std::int64_t> best;
-  double best_seconds = 0;
-  std::optional<plan::Infeasible> obstacle;
-  Bytes smallest;
-  for (const std::int64_t size : micro_batches()) {
-    configure(size);
-    const Bytes other = runtime(*configuration_);
-    const Bytes needed = smallest_budget(other, configuration_->smallest_arena());
-    if (smallest == Bytes() || needed < smallest) smallest = needed;
-    if (needed > report_.budget) {
-      if (!obstacle || needed == smallest) obstacle = configuration_->fit(report_.budget - other);
-      continue;
-    }
-    LT_CHECK(!configuration_->fit(report_.budget - other), "what is large enough must fit");
-    const double seconds = configuration_->predicted_seconds();
-    if (!best || seconds <= best_seconds) {
-      best = size;
-      best_seconds = seconds;
-    }
-  }
-  report_.smallest_feasible = smallest;
-  if (best && configuration_->micro_batch() != *best) {
-    configure(*best);
-    configuration_->fit(report_.budget - runtime(*configuration_));
-  }
-  report_.fits = best.has_value();
-  report_.runtime = runtime(*configuration_);
-  settle_checkpoints();
-  describe_choice(recipe_, *configuration_, obstacle, settings_.memory, report_);
+  configuration_.emplace(configuration_of(micro_batch));
 }
 
 void TrainingRun::prepare() {

@@ -59,6 +59,7 @@ class TrainingRun {
 
  private:
   void settle_steps();
+  [[nodiscard]] Configuration configuration_of(std::int64_t micro_batch) const;
   void configure(std::int64_t micro_batch);
   void choose_configuration();
   void obey_plan();

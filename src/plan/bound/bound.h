@@ -13,4 +13,7 @@ namespace lowtide::plan {
 // bound. Holds for any place and number of repetitions.
 double lower_bound(const Problem& problem, std::int64_t limit, int cuts);
 
+// Bytes that some task needs by itself in each of its variants: no schedule has a lower peak.
+std::int64_t least_bytes(const Problem& problem);
+
 }  // namespace lowtide::plan

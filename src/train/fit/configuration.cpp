@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "plan/bound/least.h"
 #include "plan/spill/leisure.h"
 #include "run/costs.h"
 #include "train/prepare/layers.h"
@@ -186,6 +187,16 @@ double Configuration::total(OfUnit of_unit) const {
   double sum = 0;
   for (std::size_t i = 0; i < units_.size(); ++i) sum += passes_[i] * of_unit(i);
   return sum;
+}
+
+Configuration::Least Configuration::least() const {
+  Least all;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const plan::Least one = plan::least(units_[i].pass.graph, units_[i].costs);
+    all.arena = std::max(all.arena, places_.front().arena_bytes + one.transient);
+    all.seconds += passes_[i] * one.seconds;
+  }
+  return all;
 }
 
 Bytes Configuration::smallest_arena() { return planners(policy_)->smallest_arena(); }

@@ -75,6 +75,13 @@ class Configuration {
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] std::size_t kernel_count() const;
 
+  // What no plans can do without, whatever the arena is: bytes of that, where nothing is spilled,
+  // and seconds of one full batch. Needs no search.
+  struct Least {
+    Bytes arena;
+    double seconds = 0;
+  };
+  [[nodiscard]] Least least() const;
   // The least arena for which fit() succeeds.
   Bytes smallest_arena();
   // Plans every unit for an arena of that size and proves the plans; with a spill file, also
