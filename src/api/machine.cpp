@@ -25,7 +25,7 @@ MachineReport examine_machine(const std::filesystem::path& spill) {
   report.versions = {{"lowtide", LOWTIDE_VERSION}, {"oneDNN", kernels::dnnl_version()}};
   for (auto& library : data::library_versions()) report.versions.push_back(std::move(library));
   if (!spill.empty()) {
-    const memory::SpillRates rates = memory::SpillStore(spill).measure();
+    const memory::SpillRates rates = memory::SpillStore(spill).measure(report.threads);
     report.spill = {rates.store, rates.fetch};
     report.spill_free = Bytes(static_cast<std::int64_t>(std::filesystem::space(spill).available));
   }

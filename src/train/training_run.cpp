@@ -129,7 +129,7 @@ void TrainingRun::open_spill() {
     return;
   }
   spill_.emplace(memory.spill);
-  const memory::SpillRates rates = spill_->measure();
+  const memory::SpillRates rates = spill_->measure(recipe_.machine.threads);
   report_.spill_rates = {rates.store, rates.fetch};
   constexpr Bytes kNoLimit{std::int64_t{1} << 60U};
   tier_ = {.rates = {rates.store, rates.fetch}, .limit = memory.spill_limit.value_or(kNoLimit)};

@@ -158,7 +158,7 @@ TEST_P(EveryWay, WritesAndReadsWithoutAlignment) {
 
 TEST_P(EveryWay, MeasuresBothDirections) {
   const Bytes before = resident_bytes();
-  const SpillRates rates = store.measure();
+  const SpillRates rates = store.measure(2);
   EXPECT_GT(rates.store, 1e5);
   EXPECT_GT(rates.fetch, 1e5);
   EXPECT_LE((resident_bytes() - before).count(), 1 << 20);

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -141,7 +144,38 @@ void SpillStore::write(Bytes offset, std::span<const std::byte> bytes) {
   }
 }
 
-SpillRates SpillStore::measure() {
+namespace {
+
+// Threads that compute while it lives, as kernels do beside transfers.
+class BusyThreads {
+ public:
+  explicit BusyThreads(int count) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~BusyThreads() {
+    stop_.store(true, std::memory_order_relaxed);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  BusyThreads(const BusyThreads&) = delete;
+  BusyThreads& operator=(const BusyThreads&) = delete;
+  BusyThreads(BusyThreads&&) = delete;
+  BusyThreads& operator=(BusyThreads&&) = delete;
+
+ private:
+  void work() const {
+    volatile double sum = 0;
+    while (!stop_.load(std::memory_order_relaxed)) sum = sum * 0.5 + 1;
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+// Beside kernels, which leave the lanes less time than an idle machine does.
+SpillRates SpillStore::measure(int kernel_threads) {
+  const BusyThreads kernels(kernel_threads);
   constexpr Bytes kPiece = Bytes(4 << 20);
   constexpr int kMost = 16;
   constexpr double kLongEnough = 0.1;  // seconds

@@ -44,10 +44,10 @@ class SpillStore {
   // Memory that the store has for itself.
   [[nodiscard]] static Bytes memory() { return Bytes(1 << 20); }
 
-  // What each direction moves while both are busy. Uses 8 MiB of memory, which it gives back, and
-  // as much of the file; takes about a tenth of a second. Comes before reserve(), whose contents it
-  // would overwrite.
-  SpillRates measure();
+  // What each direction moves while both are busy, and so many threads compute. Uses 8 MiB of
+  // memory, which it gives back, and as much of the file; takes about a tenth of a second. Comes
+  // before reserve(), whose contents it would overwrite.
+  SpillRates measure(int kernel_threads);
 
   // Gives the file its size (a multiple of kSpillBlock), backed by space on the disk, reading as
   // zeros. Room for `transfers` at once: none of them allocates later.
