@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "kernels/dnnl/engine.h"
+#include "train/fit/repeated_times.h"
 
 namespace lowtide::train {
 namespace {
@@ -20,8 +21,6 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using Clock = std::chrono::steady_clock;
-
-constexpr int kRuns = 3;  // of each kernel; the fastest counts
 
 // The model as the system names it.
 std::string processor_name() {
@@ -59,9 +58,9 @@ bool only_floats_out(const Graph& graph, NodeId id) {
                      [&](graph::ValueId out) { return core::is_float(graph.type(out).dtype); });
 }
 
-// Times a kernel that no step of the plan runs; nothing where the arena does not hold all operands
-// at once. They are harmless numbers: what lies there may be denormal, and slow, as a float.
-std::optional<double> time_alone(const Unit& unit, NodeId id, const memory::Arena& arena) {
+// Times a kernel that no step of the plan runs; not where the arena does not hold all operands at
+// once. They are harmless numbers: what lies there may be denormal, and slow, as a float.
+void time_alone(const Unit& unit, NodeId id, const memory::Arena& arena, RepeatedTimes& times) {
   const Graph& graph = unit.pass.graph;
   const graph::BoundKernel& kernel = unit.kernels.of(id);
   Bytes at;
@@ -80,21 +79,18 @@ std::optional<double> time_alone(const Unit& unit, NodeId id, const memory::Aren
     out.push_back(take(graph.type(value).bytes()));
   }
   std::byte* const scratch = take(kernel.scratch());
-  if (at > arena.size()) return std::nullopt;
+  if (at > arena.size()) return;
   std::fill_n(reinterpret_cast<float*>(arena.data()),
               filled.count() / static_cast<std::int64_t>(sizeof(float)), 0.5F);
   const graph::StepContext step;
-  double least = 0;
-  for (int run = 0; run < kRuns; ++run) {
+  while (!times.settled()) {
     const Clock::time_point start = Clock::now();
     kernel.run({.in = in,
                 .out = out,
                 .scratch = {scratch, static_cast<std::size_t>(kernel.scratch().count())},
                 .step = &step});
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    least = run == 0 ? seconds : std::min(least, seconds);
+    times.add(std::chrono::duration<double>(Clock::now() - start).count());
   }
-  return least;
 }
 
 // Nodes that are alternatives or have any.
@@ -119,44 +115,32 @@ class KernelTimes final : public run::Probe {
     if (!only_floats_out(graph_, id)) return true;
     if (Clock::now() >= deadline_) return false;
     const auto found = times_.find(&kernels_.of(id));
-    return found == times_.end() || found->second.runs < kRuns;
+    return found == times_.end() || !found->second.settled();
   }
-  void took(NodeId id, double seconds) override {
-    Times& times = times_[&kernels_.of(id)];
-    // The first run touches memory that was never touched, and code.
-    times.least = times.runs == 0 ? seconds : std::min(times.least, seconds);
-    ++times.runs;
-  }
+  void took(NodeId id, double seconds) override { times_[&kernels_.of(id)].add(seconds); }
 
   [[nodiscard]] std::optional<double> of(NodeId id) const {
     const auto found = times_.find(&kernels_.of(id));
-    return found == times_.end() ? std::nullopt : std::optional(found->second.least);
+    return found == times_.end() ? std::nullopt : found->second.seconds();
   }
   // Times what a plan does not run because it runs another way to the same result.
   void time_other_ways(const Unit& unit, const memory::Arena& arena) {
     const core::IdVector<NodeId, char> several = in_several_ways(graph_);
     for (std::size_t i = 0; i < graph_.node_count() && Clock::now() < deadline_; ++i) {
       const NodeId id(i);
-      if (several[id] == 0 || of(id)) continue;
-      const std::optional<double> seconds = time_alone(unit, id, arena);
-      if (seconds) times_[&kernels_.of(id)] = {.least = *seconds, .runs = kRuns};
+      if (several[id] != 0 && !of(id)) time_alone(unit, id, arena, times_[&kernels_.of(id)]);
     }
   }
   [[nodiscard]] bool done() const {
     return std::all_of(times_.begin(), times_.end(),
-                       [](const auto& entry) { return entry.second.runs >= kRuns; });
+                       [](const auto& entry) { return entry.second.settled(); });
   }
 
  private:
-  struct Times {
-    double least = 0;
-    int runs = 0;
-  };
-
   const Graph& graph_;
   const run::Kernels& kernels_;
   Clock::time_point deadline_;
-  std::map<const graph::BoundKernel*, Times> times_;
+  std::map<const graph::BoundKernel*, RepeatedTimes> times_;
 };
 
 // Zeros for whole numbers, which may be places; small numbers for learning rates and normalisers.
@@ -221,7 +205,8 @@ Measurement measure_costs(Configuration& configuration,
   for (const Unit& unit : configuration.units()) {
     feed(unit);
     KernelTimes times(unit, deadline);
-    for (int walk = 0; walk < kRuns && (walk == 0 || !times.done()); ++walk) {
+    for (std::size_t walk = 0; walk < RepeatedTimes::kMost; ++walk) {
+      if (walk > 0 && times.done()) break;
       if (walk > 0 && Clock::now() >= deadline) break;
       unit.program->measure({}, times);
     }
