@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 import numpy
 import onnx
@@ -257,7 +258,8 @@ def weights_of(path):
 def check_training(options, file):
     trained = file.beside("trained.onnx")
     losses = train(options, file, trained, "--steps", STEPS)
-    if not sum(losses[-2:]) / 2 < 0.95 * losses[0]:
+    # Dropout makes single steps jump.
+    if not median(losses[-4:]) < 0.95 * losses[0]:
         raise Failed(f"train: the loss went from {losses[0]:.3f} to {losses[-1]:.3f}")
     if interface(file.path) != interface(trained):
         raise Failed("written: interface or nodes differ")
