@@ -46,8 +46,8 @@ void Editor::undo() {
 
 // Removes the repetition that writes the tensor at this time if nothing reads what it writes.
 void Editor::prune(TensorId tensor, Timeline::Time time) {
-  if (!line_.is_repetition(time)) return;
   const TaskId producer = line_.problem().tensors[tensor].producer;
+  if (!producer.valid() || !line_.is_repetition(time)) return;
   const Repetition what{line_.stage(time), producer};
   if (line_.again(what) == time && line_.unread(what)) remove(what);
 }
