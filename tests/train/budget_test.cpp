@@ -39,6 +39,16 @@ TEST(SettleRuntime, CountsWhatTheProcessReallyUses) {
   EXPECT_EQ(ballast[static_cast<std::size_t>(large.count()) / 2], 'x');
 }
 
+// A deep network's programs are bound after the measurement.
+TEST(SettleRuntime, LeavesRoomForWhatNodesWillTake) {
+  const RuntimeNeeds few{.kernels = 1, .nodes = 1};
+  const RuntimeNeeds deep{.kernels = 1, .nodes = 40'000};
+  const Bytes large = runtime_allowance(deep) + 64_MiB;
+  const std::vector<char> ballast(static_cast<std::size_t>(large.count()), 'x');
+  EXPECT_GE(settle_runtime(deep), settle_runtime(few) + 36_MiB);
+  EXPECT_EQ(ballast[static_cast<std::size_t>(large.count()) / 2], 'x');
+}
+
 TEST(SettleBudget, IsWhatWasAskedForOrWhatIsThere) {
   EXPECT_EQ(settle_budget(123_MiB), 123_MiB);
   // What is free moves; it is something, and no more than the machine has.

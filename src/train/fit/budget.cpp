@@ -13,8 +13,10 @@ namespace {
 
 constexpr Bytes kUnit = Bytes(1024 * 1024);
 // Pages of code and data that files back come and go with the page cache; this much above the
-// resident size measured before the first step has been enough on every machine.
+// resident size measured before the first step has been enough on every machine. Programs are bound
+// later as well.
 constexpr Bytes kStillToCome = Bytes(2 * 1024 * 1024);
+constexpr Bytes kStillToComePerNode = Bytes(1024);
 
 }  // namespace
 
@@ -31,8 +33,9 @@ Bytes runtime_allowance(const RuntimeNeeds& needs) {
 
 Bytes settle_runtime(const RuntimeNeeds& needs) {
   malloc_trim(0);
-  const Bytes measured = (memory::resident_bytes() + kStillToCome).rounded_up(kUnit);
-  return std::max(runtime_allowance(needs), measured);
+  const Bytes measured = memory::resident_bytes() + kStillToCome +
+                         static_cast<std::int64_t>(needs.nodes) * kStillToComePerNode;
+  return std::max(runtime_allowance(needs), measured.rounded_up(kUnit));
 }
 
 Bytes smallest_budget(Bytes runtime, Bytes arena) { return (runtime + arena).rounded_up(kUnit); }
