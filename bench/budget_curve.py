@@ -95,16 +95,11 @@ def torch_point(name, way, options, prefix):
 
 def lowtide_point(name, budget, options, prefix):
     """None where the budget is too small."""
-    update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
-    if name not in step_time.TRANSFORMERS:
-        update = ["--lr", "0.01", "--momentum", "0.9"]
-    batch = step_time.BATCH[name]
     memory = ["--policy", "keep"]
     if budget is not None:
-        memory = ["--budget", budget, "--micro-batch", batch]
+        memory = ["--budget", budget, "--micro-batch", step_time.BATCH[name]]
         memory += ["--spill", options.spill] if options.spill else []
-    arguments = [step_time.onnx_file(name), "--data", program.data(name, 2 * batch), "--batch",
-                 batch, *memory, *update, "--threads", options.threads]
+    arguments = [*step_time.arguments(name, options.threads), *memory]
     if budget is not None and not program.lowtide("plan", *arguments)["fits"]:
         return None
     result = program.lowtide("train", *arguments, "--steps", options.steps, prefix=prefix)

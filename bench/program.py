@@ -34,8 +34,6 @@ NETWORKS = {
     "densenet121": (["densenet", "--depth", "121", "--classes", "1000"], 3, 224, 1000),
     "inception-v4": (["inception", "--classes", "1000"], 3, 299, 1000),
     "unet": (["unet"], 3, 256, 2),  # classes are those of each pixel
-    "unet": (["unet"], 3, 256, 2),
-    "inception-v4": (["inception"], 3, 299, 1000),
     "mobilenet-v3": (None, 3, 224, 1000),  # not of the zoo: exported
     "googlenet": (None, 3, 224, 1000),
     "vgg16": (["vgg", "--depth", "16", "--classes", "1000"], 3, 224, 1000),

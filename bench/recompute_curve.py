@@ -21,12 +21,8 @@ SHARES = {"resnet50": (0.66, 0.5, 0.33), "vgg16": (0.48, 0.3), "unet": (0.35,),
 
 
 def arguments(name, options):
-    update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
-    if name not in step_time.TRANSFORMERS:
-        update = ["--lr", "0.01", "--momentum", "0.9"]
-    batch = step_time.BATCH[name]
-    return [step_time.onnx_file(name), "--data", program.data(name, 2 * batch), "--batch", batch,
-            "--micro-batch", batch, *update, "--threads", options.threads, "--costs", options.costs]
+    return [*step_time.arguments(name, options.threads), "--micro-batch", step_time.BATCH[name],
+            "--costs", options.costs]
 
 
 def seconds(name, where, options, prefix):

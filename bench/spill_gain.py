@@ -17,13 +17,8 @@ import step_time
 
 
 def arguments(name, options):
-    update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
-    if name not in step_time.TRANSFORMERS:
-        update = ["--lr", "0.01", "--momentum", "0.9"]
-    batch = step_time.BATCH[name]
-    return [step_time.onnx_file(name), "--data", program.data(name, 2 * batch), "--batch", batch,
-            "--micro-batch", batch, *update, "--threads", options.threads, "--costs", "measured",
-            "--cost-cache", program.WORK / "costs.json"]
+    return [*step_time.arguments(name, options.threads), "--micro-batch", step_time.BATCH[name],
+            "--costs", "measured", "--cost-cache", program.WORK / "costs.json"]
 
 
 def run(common, memory, options):

@@ -156,14 +156,18 @@ def onnx_file(name):
     return path
 
 
-def run_lowtide(name, steps, threads, prefix):
+def arguments(name, threads):
+    """What Lowtide trains the network with, wherever its memory is."""
     update = ["--optimizer", "adamw", "--lr", "1e-4", "--weight-decay", "0.01"]
     if name not in TRANSFORMERS:
         update = ["--lr", "0.01", "--momentum", "0.9"]
-    result = program.lowtide(
-        "train", onnx_file(name), "--data", program.data(name, 2 * BATCH[name]), "--batch",
-        BATCH[name], "--steps", steps, "--policy", "keep", *update, "--threads", threads,
-        prefix=prefix)
+    return [onnx_file(name), "--data", program.data(name, 2 * BATCH[name]), "--batch", BATCH[name],
+            *update, "--threads", threads]
+
+
+def run_lowtide(name, steps, threads, prefix):
+    result = program.lowtide("train", *arguments(name, threads), "--steps", steps, "--policy",
+                             "keep", prefix=prefix)
     return {"seconds": result["step_seconds"]["min"], "peak": result["peak_rss_bytes"]}
 
 

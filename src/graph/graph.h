@@ -95,6 +95,12 @@ class Graph {
   [[nodiscard]] std::size_t value_count() const { return values_.size(); }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
+  // The node itself, or the one that it is an alternative to.
+  [[nodiscard]] NodeId original(NodeId id) const {
+    const NodeId other = nodes_[id].alternative_to;
+    return other.valid() ? other : id;
+  }
+
   ValueId add_value(Value value) { return values_.push_back(std::move(value)); }
   NodeId add_node(Node node) { return nodes_.push_back(std::move(node)); }
 

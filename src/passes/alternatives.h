@@ -7,7 +7,8 @@ namespace lowtide::passes {
 
 // Gives each gradient of convolution weights, where it can be had so, an alternative that reads
 // what the convolution's input was made of: the planner may then let the input go after the forward
-// pass without computing it again. The last pass: it adds nodes behind all others.
+// pass without computing it again. Where a concatenation was normalised, the alternative takes the
+// gradient's place. The last pass: it adds nodes behind all others.
 void offer_alternatives(graph::Graph& graph);
 
 }  // namespace lowtide::passes

@@ -25,18 +25,18 @@ void TrainingRun::choose_configuration() {
   Bytes smallest;
   for (const std::int64_t size : micro_batches()) {
     if (smallest != Bytes() && !tier_) {
-      Bytes needed;
-      Configuration::Least least;
-      {
-        const Configuration sketch = configuration_of(size);
-        least = sketch.least();
-        needed = smallest_budget(runtime(sketch), least.arena);
-      }
-      kernels::forget_unused();
+      std::optional<Configuration> next = configuration_of(size);
+      const Configuration::Least least = next->least();
+      const Bytes needed = smallest_budget(runtime(*next), least.arena);
       const bool slow = needed > report_.budget || (best && least.seconds >= best_seconds);
-      if (slow && needed >= smallest) continue;
+      const bool passed_over = slow && needed >= smallest;
+      if (!passed_over) configuration_.emplace(*std::move(next));
+      next.reset();
+      kernels::forget_unused();
+      if (passed_over) continue;
+    } else {
+      configure(size);
     }
-    configure(size);
     const Bytes other = runtime(*configuration_);
     const Bytes needed = smallest_budget(other, configuration_->smallest_arena());
     if (smallest == Bytes() || needed < smallest) smallest = needed;

@@ -2,6 +2,8 @@
 // made: from what that was made of. The input need not be kept, and no pass makes it again.
 #pragma once
 
+#include <optional>
+
 #include "graph/builder.h"
 #include "ops/conv/conv.h"
 #include "ops/unary/unary.h"

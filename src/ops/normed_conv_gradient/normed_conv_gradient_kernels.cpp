@@ -35,15 +35,20 @@ bool supports(const NormedConvGradient& a, const Signature& types) {
 }
 
 template <PlainScratch kPlain>
+Bytes plain_scratch(const NormedConvGradient& a, const Signature& types) {
+  return kPlain(a.conv, types).rounded_up(Bytes(64));
+}
+
+template <PlainScratch kPlain>
 Bytes scratch(const NormedConvGradient& a, const Signature& types) {
-  return kPlain(a.conv, types).rounded_up(Bytes(64)) +
+  return plain_scratch<kPlain>(a, types) +
          Bytes(3 * array_floats(types) * static_cast<std::int64_t>(sizeof(float)));
 }
 
 template <PlainScratch kPlain, PlainRun kRun>
 void run(const NormedConvGradient& a, const Signature& types, const Run& run) {
   const std::int64_t channels = types.in[0].shape[1];
-  const auto plain = static_cast<std::size_t>(kPlain(a.conv, types).rounded_up(Bytes(64)).count());
+  const auto plain = static_cast<std::size_t>(plain_scratch<kPlain>(a, types).count());
   auto* at = reinterpret_cast<float*>(run.scratch.data() + plain);
   const kernels::ChannelAffine affine = Coefficients(run, kCoefficients).affine([&](auto&& value) {
     float* const array = at;

@@ -9,16 +9,10 @@ namespace lowtide::plan {
 namespace {
 
 // Everything that a task touches, where its outputs take over all that they may.
-std::int64_t own_bytes(const Problem& problem, const Variant& variant) {
-  std::int64_t bytes = variant.workspace;
+std::int64_t touched_bytes(const Problem& problem, const Variant& variant) {
+  std::int64_t bytes = own_bytes(problem, variant);
   for (const TensorId read : variant.reads) bytes += problem.tensors[read].bytes;
   for (const TensorId write : variant.writes) bytes += problem.tensors[write].bytes;
-  TensorId served;
-  for (const InPlace& pair : variant.in_place) {
-    if (pair.output == served) continue;
-    served = pair.output;
-    bytes -= problem.tensors[pair.output].bytes;
-  }
   return bytes;
 }
 
@@ -27,9 +21,9 @@ std::int64_t own_bytes(const Problem& problem, const Variant& variant) {
 std::int64_t least_bytes(const Problem& problem) {
   std::int64_t most = 0;
   for (const Task& task : problem.tasks) {
-    std::int64_t least = own_bytes(problem, task.variants.front());
+    std::int64_t least = touched_bytes(problem, task.variants.front());
     for (const Variant& variant : task.variants) {
-      least = std::min(least, own_bytes(problem, variant));
+      least = std::min(least, touched_bytes(problem, variant));
     }
     most = std::max(most, least);
   }

@@ -144,18 +144,11 @@ std::int64_t Cut::units(double seconds) const {
   return static_cast<std::int64_t>(std::min(seconds / unit_, 0x1p50));
 }
 
-// Workspace less what outputs may take over, in the variant where that is least.
+// In the variant where that is least.
 std::int64_t Cut::least_own(const Task& task) const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Variant& variant : task.variants) {
-    std::int64_t own = variant.workspace;
-    TensorId served;
-    for (const InPlace& pair : variant.in_place) {
-      if (pair.output == served) continue;
-      served = pair.output;
-      own -= problem_.tensors[pair.output].bytes;
-    }
-    least = std::min(least, own);
+    least = std::min(least, own_bytes(problem_, variant));
   }
   return least;
 }

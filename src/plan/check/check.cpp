@@ -89,13 +89,7 @@ class Replay {
       check_state_place(index, o);
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) write_output(index, o, aliases);
-    ran_.insert(original(step.node));
-  }
-
-  // The node itself, or the one it is an alternative to: of these together one runs.
-  [[nodiscard]] NodeId original(NodeId id) const {
-    const NodeId other = graph_.node(id).alternative_to;
-    return other.valid() ? other : id;
+    ran_.insert(graph_.original(step.node));
   }
 
   // First executions happen once, behind what they depend on; others repeat what may be repeated:
@@ -103,7 +97,7 @@ class Replay {
   void check_legal(std::size_t index, const std::vector<Alias>& aliases) {
     const Step& step = plan_.steps[index];
     const Node& node = graph_.node(step.node);
-    const bool ran = ran_.count(original(step.node)) != 0;
+    const bool ran = ran_.count(graph_.original(step.node)) != 0;
     if (!step.again) {
       if (ran)
         subject_.fault("{} runs a second time but is not marked as again",
@@ -355,7 +349,7 @@ class Replay {
   core::IdVector<ValueId, ValueId> same_bytes_;
   std::map<ValueId, Place> last_place_;
   std::map<ValueId, BufferId> homes_;  // of sources
-  std::set<NodeId> ran_;
+  std::set<NodeId> ran_;               // or one of their alternatives
 };
 
 }  // namespace

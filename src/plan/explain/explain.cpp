@@ -144,8 +144,7 @@ class Explainer {
 
   // Of a node and its alternatives the one that runs, if one does.
   [[nodiscard]] NodeId way_taken(NodeId id) const {
-    const NodeId other = graph_.node(id).alternative_to;
-    const NodeId original = other.valid() ? other : id;
+    const NodeId original = graph_.original(id);
     if (!history_.runs(original).empty()) return original;
     for (const NodeId way : history_.model().nodes[original].alternatives) {
       if (!history_.runs(way).empty()) return way;

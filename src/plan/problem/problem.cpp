@@ -11,6 +11,17 @@ std::size_t fastest_variant(const Task& task) {
   return static_cast<std::size_t>(fastest - task.variants.begin());
 }
 
+std::int64_t own_bytes(const Problem& problem, const Variant& variant) {
+  std::int64_t own = variant.workspace;
+  TensorId served;
+  for (const InPlace& pair : variant.in_place) {
+    if (pair.output == served) continue;
+    served = pair.output;
+    own -= problem.tensors[pair.output].bytes;
+  }
+  return own;
+}
+
 double Problem::fastest_seconds() const {
   double sum = 0;
   for (const Task& task : tasks) sum += task.variants[fastest_variant(task)].seconds;

@@ -54,6 +54,9 @@ struct Problem {
   [[nodiscard]] double fastest_seconds() const;
 };
 
+// Workspace, less what outputs take over where they may.
+std::int64_t own_bytes(const Problem& problem, const Variant& variant);
+
 // The fastest variant; the first of several that are.
 std::size_t fastest_variant(const Task& task);
 
