@@ -48,10 +48,10 @@ namespace {
 
 void verify_alternative(const Graph& graph, NodeId id, std::vector<std::string>& faults) {
   const Node& node = graph.node(id);
-  const bool follows = node.alternative_to < id;
-  if (!follows || graph.node(node.alternative_to).alternative_to.valid() ||
-      graph.node(node.alternative_to).outputs != node.outputs || node.phase != Phase::kBackward ||
-      graph.node(node.alternative_to).phase != Phase::kBackward) {
+  const Node& other = graph.node(node.alternative_to);
+  const bool behind_loss = node.phase == Phase::kBackward || node.phase == Phase::kUpdate;
+  if (node.alternative_to >= id || other.alternative_to.valid() || other.outputs != node.outputs ||
+      !behind_loss || other.phase != node.phase) {
     faults.push_back(text("node '{}' is no alternative to the one it names", node.name));
   }
 }

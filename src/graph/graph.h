@@ -77,8 +77,8 @@ struct Node {
   std::vector<ValueId> outputs;
   Phase phase = Phase::kForward;
   // Valid for an alternative: of the node it names and its alternatives one runs, whichever suits.
-  // All compute the same outputs to the same bits, of different inputs; the values' producer is the
-  // node that is none. Only nodes of the backward pass have alternatives.
+  // All compute the same outputs to the same bits, of different inputs or in different scratch; the
+  // values' producer is the node that is none. Only nodes behind the loss have alternatives.
   NodeId alternative_to;
 };
 

@@ -33,6 +33,7 @@ std::vector<OpCase> all_cases() {
            layout_cases(),
            linear_cross_entropy_cases(),
            matmul_cases(),
+           matmul_update_cases(),
            normed_conv_gradient_cases(),
            pad_cases(),
            pool_cases(),

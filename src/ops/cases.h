@@ -33,6 +33,7 @@ std::vector<OpCase> layer_norm_cases();
 std::vector<OpCase> layout_cases();
 std::vector<OpCase> linear_cross_entropy_cases();
 std::vector<OpCase> matmul_cases();
+std::vector<OpCase> matmul_update_cases();
 std::vector<OpCase> normed_conv_gradient_cases();
 std::vector<OpCase> pad_cases();
 std::vector<OpCase> pool_cases();

@@ -27,6 +27,7 @@
 #include "ops/layout/layout.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
+#include "ops/matmul_update/matmul_update.h"
 #include "ops/normed_conv_gradient/normed_conv_gradient.h"
 #include "ops/pad/pad.h"
 #include "ops/pair_loss/pair_loss.h"
@@ -76,6 +77,7 @@ std::span<const graph::OpDef* const> catalog() {
       &pair_loss_op(),
       &top_hits_op(),
       &pair_loss_gradient_op(),
+      &matmul_update_op(),
       &sgd_update_op(),
       &adam_update_op(),
       &accumulate_op(),

@@ -2,27 +2,30 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "ops/concat/concat.h"
+#include "ops/matmul_update/matmul_update.h"
 #include "ops/normed_conv_gradient/normed_conv_gradient.h"
 
 namespace lowtide::passes {
 
 namespace {
 
+using graph::NodeId;
+
 // In blocks of layers that all read what those before them made, what the norms behind the
 // concatenations make grows with the square of the block's depth.
 bool behind_concatenation(const graph::Graph& graph, const graph::Node& gradient) {
-  const graph::NodeId producer = graph.value(gradient.inputs[0]).producer;
+  const NodeId producer = graph.value(gradient.inputs[0]).producer;
   return producer.valid() && graph.node(producer).op == &ops::concat_op();
 }
 
-}  // namespace
-
-void offer_alternatives(graph::Graph& graph) {
+// Gradients of convolution weights that normalise what they read.
+void offer_normed_gradients(graph::Graph& graph) {
   const std::size_t count = graph.node_count();
   for (std::size_t i = 0; i < count; ++i) {
-    const graph::NodeId id(i);
+    const NodeId id(i);
     std::optional<graph::Node> other = ops::normed_conv_gradient(graph, graph.node(id));
     if (!other) continue;
     if (behind_concatenation(graph, *other)) {
@@ -33,6 +36,53 @@ void offer_alternatives(graph::Graph& graph) {
     other->alternative_to = id;
     graph.add_node(std::move(*other));
   }
+}
+
+// Makes one node of the product that is the gradient of large weights and of their update, and has
+// it stand where the update stood.
+void join_large_updates(graph::Graph& graph) {
+  constexpr Bytes kLarge(std::int64_t{32} << 20U);
+  const auto readers = graph::readers(graph);
+  core::IdVector<NodeId, char> joined(graph.node_count(), 0);
+  bool any = false;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const NodeId id(i);
+    if (graph.node(id).phase != graph::Phase::kUpdate) continue;
+    auto match = ops::match_matmul_update(graph, readers, id);
+    if (!match || graph.type(match->node.inputs[2]).bytes() < kLarge) continue;
+    graph.node(id) = std::move(match->node);
+    joined[match->product] = joined[match->sum] = 1;
+    any = true;
+  }
+  if (!any) return;
+  std::vector<NodeId> kept;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    if (joined[NodeId(i)] == 0) kept.emplace_back(i);
+  }
+  graph.keep_nodes(kept);
+}
+
+void offer_updates_by_panels(graph::Graph& graph) {
+  const std::size_t count = graph.node_count();
+  for (std::size_t i = 0; i < count; ++i) {
+    const NodeId id(i);
+    if (graph.node(id).op != &ops::matmul_update_op()) continue;
+    graph::Node other = graph.node(id);
+    auto attributes = other.attrs.as<ops::MatMulUpdate>();
+    attributes.by_panels = true;
+    other.attrs = graph::Attrs::of(std::move(attributes));
+    other.name += " (by panels)";
+    other.alternative_to = id;
+    graph.add_node(std::move(other));
+  }
+}
+
+}  // namespace
+
+void offer_alternatives(graph::Graph& graph) {
+  join_large_updates(graph);
+  offer_normed_gradients(graph);
+  offer_updates_by_panels(graph);
 }
 
 }  // namespace lowtide::passes

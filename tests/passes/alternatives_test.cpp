@@ -1,4 +1,4 @@
-// Which gradients of convolution weights get an alternative, and where it takes their place.
+// Which gradients and updates get an alternative, and where it takes their place.
 #include "passes/alternatives.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,8 @@
 #include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
+#include "ops/gradient_norm/gradient_norm.h"
+#include "ops/matmul_update/matmul_update.h"
 #include "ops/normed_conv_gradient/normed_conv_gradient.h"
 #include "ops/unary/unary.h"
 #include "support/nodes.h"
@@ -68,6 +70,55 @@ TEST(Alternatives, TakeItsPlaceBehindAConcatenation) {
   EXPECT_EQ(node.op, &ops::normed_conv_gradient_op());
   EXPECT_EQ(node.name, net.name);
   EXPECT_FALSE(node.alternative_to.valid());
+}
+
+// An update of weights of 4096 columns whose gradient is a product.
+struct Learner {
+  struct How {
+    std::int64_t rows = 4096;
+    bool clips = false;
+    bool gradient_is_wanted = false;
+  };
+
+  explicit Learner(const How& how) {
+    GraphBuilder b(graph);
+    const ValueId x = b.input("x", {DType::kFloat32, {2, how.rows}});
+    const ValueId dy = b.input("dy", {DType::kFloat32, {2, 4096}});
+    const ValueId w = b.state("w", {DType::kFloat32, {how.rows, 4096}}, graph::Role::kParameter);
+    const ValueId scalars =
+        b.input("scalars", {DType::kFloat32, {ops::kUpdateScalars}}, graph::Role::kScalar);
+    const ValueId clip = how.clips ? b.input("clip", {DType::kFloat32, {}}) : ValueId();
+    b.set_phase(graph::Phase::kBackward);
+    const ValueId gradient = ops::matmul(b, x, dy, {.transpose_a = true});
+    b.set_phase(graph::Phase::kUpdate);
+    const ValueId sum = ops::sum_squares(b, gradient);
+    ops::sgd_update(b, w, gradient, scalars, ValueId(), clip, {});
+    graph.outputs() = {sum};
+    if (how.gradient_is_wanted) graph.outputs().push_back(gradient);
+    offer_alternatives(graph);
+    EXPECT_EQ(graph::verify(graph), std::vector<std::string>{});
+  }
+
+  Graph graph;
+};
+
+TEST(Alternatives, OfLargeUpdatesHoldTheGradientByPanels) {
+  const Learner learner({});
+  ASSERT_EQ(learner.graph.node_count(), 2U);
+  const graph::Node& whole = learner.graph.node(graph::NodeId(0));
+  const graph::Node& panels = learner.graph.node(graph::NodeId(1));
+  EXPECT_FALSE(whole.attrs.as<ops::MatMulUpdate>().by_panels);
+  EXPECT_TRUE(panels.attrs.as<ops::MatMulUpdate>().by_panels);
+  EXPECT_EQ(panels.alternative_to, graph::NodeId(0));
+}
+
+TEST(Alternatives, LeaveUpdatesAloneThatAreSmallOrClippedOrNotAllThatReadsTheGradient) {
+  const Learner small({.rows = 1024});
+  EXPECT_EQ(count(small.graph, ops::matmul_update_op()), 0);
+  const Learner clipped({.clips = true});
+  EXPECT_EQ(count(clipped.graph, ops::matmul_update_op()), 0);
+  const Learner wanted({.gradient_is_wanted = true});
+  EXPECT_EQ(count(wanted.graph, ops::matmul_update_op()), 0);
 }
 
 }  // namespace

@@ -13,10 +13,6 @@ using namespace graph;  // NOLINT(google-build-using-namespace): a card is writt
 using core::DType;
 using core::fail;
 
-struct SumSquares {
-  bool operator==(const SumSquares&) const = default;
-};
-
 constexpr std::size_t kParts = 256;  // partial sums, whatever the number of threads
 
 std::vector<TensorType> infer_sum_squares(const SumSquares&, Types in) {

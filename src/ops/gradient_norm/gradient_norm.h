@@ -16,6 +16,10 @@ struct CombineNorm {
   bool operator==(const CombineNorm&) const = default;
 };
 
+struct SumSquares {
+  bool operator==(const SumSquares&) const = default;
+};
+
 // A float64 scalar.
 graph::ValueId sum_squares(graph::GraphBuilder& b, graph::ValueId x);
 
