@@ -29,6 +29,7 @@ std::vector<OpCase> all_cases() {
            gradient_norm_cases(),
            group_norm_cases(),
            indexing_cases(),
+           joined_conv_gradient_cases(),
            layer_norm_cases(),
            layout_cases(),
            linear_cross_entropy_cases(),

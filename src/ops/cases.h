@@ -29,6 +29,7 @@ std::vector<OpCase> gather_cases();
 std::vector<OpCase> gradient_norm_cases();
 std::vector<OpCase> group_norm_cases();
 std::vector<OpCase> indexing_cases();
+std::vector<OpCase> joined_conv_gradient_cases();
 std::vector<OpCase> layer_norm_cases();
 std::vector<OpCase> layout_cases();
 std::vector<OpCase> linear_cross_entropy_cases();

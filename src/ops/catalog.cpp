@@ -23,6 +23,7 @@
 #include "ops/gradient_norm/gradient_norm.h"
 #include "ops/group_norm/group_norm.h"
 #include "ops/indexing/indexing.h"
+#include "ops/joined_conv_gradient/joined_conv_gradient.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/layout/layout.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
@@ -59,6 +60,7 @@ std::span<const graph::OpDef* const> catalog() {
       &conv_weight_gradient_op(),
       &conv_transpose_op(),
       &normed_conv_gradient_op(),
+      &joined_conv_gradient_op(),
       &max_pool_op(),
       &max_pool_index_op(),
       &max_pool_gradient_op(),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/concat/concat.h"
+#include "ops/joined_conv_gradient/joined_conv_gradient.h"
 #include "ops/matmul_update/matmul_update.h"
 #include "ops/normed_conv_gradient/normed_conv_gradient.h"
 
@@ -34,6 +35,17 @@ void offer_normed_gradients(graph::Graph& graph) {
       continue;
     }
     other->alternative_to = id;
+    graph.add_node(std::move(*other));
+  }
+}
+
+// Gradients of convolution weights that read what the input was joined of.
+void offer_joined_gradients(graph::Graph& graph) {
+  const std::size_t count = graph.node_count();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::optional<graph::Node> other = ops::joined_conv_gradient(graph, graph.node(NodeId(i)));
+    if (!other) continue;
+    other->alternative_to = NodeId(i);
     graph.add_node(std::move(*other));
   }
 }
@@ -82,6 +94,7 @@ void offer_updates_by_panels(graph::Graph& graph) {
 void offer_alternatives(graph::Graph& graph) {
   join_large_updates(graph);
   offer_normed_gradients(graph);
+  offer_joined_gradients(graph);
   offer_updates_by_panels(graph);
 }
 

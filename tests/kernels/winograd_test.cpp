@@ -55,7 +55,8 @@ Floats convolve(const WinogradShape& shape,
 Floats weight_gradient(const WinogradShape& shape, const Floats& x, const Floats& dy) {
   Floats scratch(index(winograd_weight_gradient_scratch(shape)), std::nanf(""));
   Floats dw(index(shape.channels_out * shape.channels_in * 9));
-  winograd_weight_gradient(shape, x.data(), dy.data(), dw.data(), scratch.data());
+  const WinogradInput input{.x = x.data(), .channels = shape.channels_in};
+  winograd_weight_gradient(shape, {&input, 1}, dy.data(), dw.data(), scratch.data());
   return dw;
 }
 

@@ -8,6 +8,7 @@
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
 #include "ops/gradient_norm/gradient_norm.h"
+#include "ops/joined_conv_gradient/joined_conv_gradient.h"
 #include "ops/matmul_update/matmul_update.h"
 #include "ops/normed_conv_gradient/normed_conv_gradient.h"
 #include "ops/unary/unary.h"
@@ -70,6 +71,30 @@ TEST(Alternatives, TakeItsPlaceBehindAConcatenation) {
   EXPECT_EQ(node.op, &ops::normed_conv_gradient_op());
   EXPECT_EQ(node.name, net.name);
   EXPECT_FALSE(node.alternative_to.valid());
+}
+
+// The gradient of weights behind two tensors side by side.
+TEST(Alternatives, ReadThePartsThatAnInputWasJoinedOf) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const auto image = [&](const char* what) {
+    return b.input(what, {DType::kFloat32, {2, 16, 16, 16}, Layout::kChannelsLast});
+  };
+  const ValueId a = image("a");
+  const ValueId c = image("c");
+  const ValueId w = b.input("w", {DType::kFloat32, {32, 32, 3, 3}});
+  const ValueId z = ops::conv(b, ops::concat(b, {a, c}, 1), w, ValueId(),
+                              {.pads_begin = {1, 1}, .pads_end = {1, 1}});
+  const graph::Node conv = graph.node(graph.value(z).producer);
+  b.set_phase(graph::Phase::kBackward);
+  const ValueId dw = b.add_one(ops::conv_weight_gradient_op(), conv.attrs, {conv.inputs[0], z});
+  graph.outputs() = {dw};
+  offer_alternatives(graph);
+  EXPECT_EQ(graph::verify(graph), std::vector<std::string>{});
+  const graph::Node& last = graph.node(graph::NodeId(graph.node_count() - 1));
+  EXPECT_EQ(last.op, &ops::joined_conv_gradient_op());
+  EXPECT_EQ(last.inputs, (std::vector<ValueId>{z, a, c}));
+  EXPECT_EQ(last.alternative_to, graph.value(dw).producer);
 }
 
 // An update of weights of 4096 columns whose gradient is a product.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "graph/kernel.h"
 #include "kernels/dnnl/convolution.h"
 #include "kernels/simd/norm/normalized_input.h"
+#include "kernels/simd/winograd/winograd.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_transpose/conv_transpose.h"
 
@@ -46,6 +48,12 @@ void run_weight_gradient_winograd_of(const Conv& a,
                                      const graph::Signature& types,
                                      const graph::Run& run,
                                      const kernels::NormalizedInput* normalize);
+// Of tensors side by side; the types are those of the whole.
+void run_weight_gradient_winograd_of(const Conv& a,
+                                     const graph::Signature& types,
+                                     std::span<const kernels::WinogradInput> inputs,
+                                     const float* dy,
+                                     const graph::Run& run);
 
 // Products of packed windows.
 bool weight_gradient_suits_tiles(const Conv& a, const graph::Signature& types);

@@ -87,9 +87,18 @@ void run_weight_gradient_winograd_of(const Conv& a,
                                      const graph::Signature& types,
                                      const graph::Run& run,
                                      const kernels::NormalizedInput* normalize) {
-  kernels::winograd_weight_gradient(convolution_shape(a, types.in[0], types.in[1]),
-                                    run.input<float>(0), run.input<float>(1), run.output<float>(0),
-                                    scratch_of(run), normalize);
+  const kernels::WinogradInput input{
+      .x = run.input<float>(0), .channels = types.in[0].shape[1], .normalize = normalize};
+  run_weight_gradient_winograd_of(a, types, {&input, 1}, run.input<float>(1), run);
+}
+
+void run_weight_gradient_winograd_of(const Conv& a,
+                                     const graph::Signature& types,
+                                     std::span<const kernels::WinogradInput> inputs,
+                                     const float* dy,
+                                     const graph::Run& run) {
+  kernels::winograd_weight_gradient(convolution_shape(a, types.in[0], types.in[1]), inputs, dy,
+                                    run.output<float>(0), scratch_of(run));
 }
 
 void run_weight_gradient_winograd(const Conv& a,

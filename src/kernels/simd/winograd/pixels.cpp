@@ -27,7 +27,8 @@ HWY_ATTR void transform_channels(const float* const* pixels,
                                  Load load_whole,
                                  LoadRest load_rest) {
   const auto transform = [&](std::int64_t i, auto load_at) HWY_ATTR {
-    float* const to = values.at + i / panel_width() * values.panel + i % panel_width();
+    const std::int64_t place = values.first + i;
+    float* const to = values.at + place / panel_width() * values.panel + place % panel_width();
     transform_tile<InputTransform>(
         [&](int row, int column)
             HWY_ATTR { return load_at(pixels[kTilePixels * row + column], i); },
@@ -36,7 +37,7 @@ HWY_ATTR void transform_channels(const float* const* pixels,
   };
   std::int64_t i = 0;
   for (; i + lanes() <= channels; i += lanes()) transform(i, load_whole);
-  for (; i < values.row; i += lanes()) {
+  for (; i < values.row - values.first; i += lanes()) {
     const std::int64_t rest = std::max<std::int64_t>(channels - i, 0);
     transform(i, [&](const float* pixel, std::int64_t channel)
                      HWY_ATTR { return load_rest(pixel, channel, rest); });

@@ -8,9 +8,11 @@
 namespace lowtide::kernels {
 
 // Where the values of one tile go: those of a point are rows of `row` channels, a multiple of a
-// vector's lanes, cut into stretches of a packed panel's width that lie `panel` floats apart.
+// vector's lanes, cut into stretches of a packed panel's width that lie `panel` floats apart. Those
+// before channel `first`, likewise a multiple, are somebody else's.
 struct TileValues {
   float* at = nullptr;
+  std::int64_t first = 0;
   std::int64_t row = 0;
   std::int64_t panel = 0;
   std::int64_t point = 0;  // from one point to the next

@@ -133,6 +133,28 @@ struct Division {
   std::int64_t tiles = 0;      // together
 };
 
+// The pixels of a tile to its values.
+void transform_inputs(const TileGrid& grid,
+                      std::int64_t tile,
+                      std::span<const WinogradInput> inputs,
+                      const float* edge,
+                      const Division& d,
+                      float* values) {
+  std::int64_t first = 0;
+  for (const WinogradInput& input : inputs) {
+    const auto pixels = grid.pixels(tile, input.x, input.channels, edge);
+    const bool last = &input == &inputs.back();
+    transform_pixels(pixels.data(), input.channels,
+                     {.at = values,
+                      .first = first,
+                      .row = last ? d.panels * d.width : first + input.channels,
+                      .panel = d.panel(),
+                      .point = d.pixels_point()},
+                     {.normalize = input.normalize, .x = input.x, .outside = edge});
+    first += input.channels;
+  }
+}
+
 // Where the parts lie.
 struct Parts {
   Parts(const Division& d, float* scratch)
@@ -154,14 +176,12 @@ std::int64_t winograd_weight_gradient_scratch(const WinogradShape& shape) {
 }
 
 void winograd_weight_gradient(const WinogradShape& shape,
-                              const float* x,
+                              std::span<const WinogradInput> inputs,
                               const float* dy,
                               float* dw,
-                              float* scratch,
-                              const NormalizedInput* normalize) {
+                              float* scratch) {
   const Division d(shape);
   const Parts parts(d, scratch);
-  const NormalizedPixels made{.normalize = normalize, .x = x, .outside = parts.edge};
   const TileGrid grid(shape);
   std::fill_n(parts.edge, d.edge(), 0.0F);
   // Rows of gradients are read past their channels, to the end of a tile of rows.
@@ -174,13 +194,7 @@ void winograd_weight_gradient(const WinogradShape& shape,
       const std::int64_t count = std::min(d.tiles, grid.count() - begin);
       core::parallel_for(count, 1, [&](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
-          const auto pixels = grid.pixels(begin + i, x, shape.channels_in, parts.edge);
-          transform_pixels(pixels.data(), shape.channels_in,
-                           {.at = parts.pixels + i * d.width,
-                            .row = d.panels * d.width,
-                            .panel = d.panel(),
-                            .point = d.pixels_point()},
-                           made);
+          transform_inputs(grid, begin + i, inputs, parts.edge, d, parts.pixels + i * d.width);
           const auto windows =
               grid.windows<const float>(begin + i, dy + out, shape.channels_out, parts.edge);
           HWY_DYNAMIC_DISPATCH(TransformGradients)

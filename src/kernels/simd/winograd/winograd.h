@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/simd/norm/normalized_input.h"
 #include "kernels/window_axis.h"
@@ -43,13 +44,23 @@ void winograd_convolution(const WinogradShape& shape,
                           float* y,
                           float* scratch);
 
+// Some of the channels of a convolution's input, dense by themselves. With `normalize`, what it
+// makes of x stands in its place.
+struct WinogradInput {
+  const float* x;
+  std::int64_t channels;
+  const NormalizedInput* normalize = nullptr;
+};
+
+// Inputs of which all but the last have a multiple of so many channels may stand for one.
+inline constexpr std::int64_t kWinogradInputUnit = 16;
+
 // dw[o, c, tap] = sum over windows of dy[window, o] x[window + tap, c], as precise and in an order
-// as little dependent on threads. With `normalize`, what it makes of x stands in its place.
+// as little dependent on threads. `inputs` side by side are x: to the same bits, however cut.
 void winograd_weight_gradient(const WinogradShape& shape,
-                              const float* x,
+                              std::span<const WinogradInput> inputs,
                               const float* dy,
                               float* dw,
-                              float* scratch,
-                              const NormalizedInput* normalize = nullptr);
+                              float* scratch);
 
 }  // namespace lowtide::kernels
