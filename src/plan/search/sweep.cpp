@@ -44,12 +44,15 @@ class Sweeper {
  private:
   static constexpr double kRatio = 0.97;
   static constexpr double kNear = 0.001;  // of a step's seconds: as good as the bound
+  static constexpr double kFar = 0.05;    // likewise: there is more to find
   static constexpr std::int64_t kLevels = 40;
   static constexpr std::int64_t kFewestMoves = 50;  // fewer change nothing: not worth a walk
+  static constexpr std::int64_t kFarEffort = 8;
   static constexpr std::int64_t kMostEffort = 16;
   static constexpr int kPatience = 2;   // failures before walks begin from what others found
   static constexpr double kCool = 0.1;  // heat, as in AnnealSettings
   static constexpr double kWarm = 0.3;
+  static constexpr double kHot = 0.6;
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 60'000'000;
 
@@ -69,6 +72,11 @@ class Sweeper {
     add_relaxed(other, level.limit);
     bool fits = improve(now_, level, effort_ == 1 ? kCool : kWarm);
     if (effort_ == 1 || !fits) fits = improve(other, level, kCool) || fits;
+    if (effort_ == 1 && far_from_bound(level)) {
+      effort_ = kFarEffort;
+      fits = improve(now_, level, kHot) || fits;
+      effort_ = 1;
+    }
     while (!fits && effort_ < kMostEffort) {
       effort_ *= 2;
       fits = improve(now_, level, kWarm) || improve(other, level, kCool);
@@ -78,6 +86,13 @@ class Sweeper {
     if (best == nullptr) return false;
     if (fits || failed_ > kPatience) now_ = best->choices;
     return true;
+  }
+
+  // Whether what is known leaves much to be found, and the problem is small enough for walks.
+  [[nodiscard]] bool far_from_bound(const Level& level) const {
+    const Candidate* const best = fastest_within(level.limit);
+    return moves_ >= kFewestMoves && best != nullptr &&
+           best->seconds > level.bound + kFar * problem_.fastest_seconds();
   }
 
   // Anneals from `start` and keeps the result if it fits. What is as good as the bound stays as it
