@@ -41,5 +41,27 @@ TEST(GraphProblem, CountsTheBytesOfTheSchedule) {
   }
 }
 
+TEST(GraphProblem, UpdatesFollowTheTaskBeforeThem) {
+  const ToyNet net = wrn28_2(2);
+  const Model model = read_model(net.graph, net.costs);
+  const GraphProblem graph_problem(model);
+  const Problem& problem = graph_problem.problem();
+  core::IdVector<NodeId, int> runs(model.nodes.size(), 0);
+  for (const Execution& execution : graph_problem.sequence(Timeline(problem).choices())) {
+    EXPECT_FALSE(execution.again);
+    ++runs[execution.node];
+  }
+  std::size_t updates = 0;
+  for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+    const NodeId id(i);
+    EXPECT_EQ(runs[id], model.nodes[id].needed ? 1 : 0) << net.graph.node(id).name;
+    updates += net.graph.node(id).phase == graph::Phase::kUpdate ? 1U : 0U;
+  }
+  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
+    EXPECT_NE(net.graph.node(graph_problem.node(TaskId(i))).phase, graph::Phase::kUpdate);
+  }
+  EXPECT_GT(updates, 20U);
+}
+
 }  // namespace
 }  // namespace lowtide::plan

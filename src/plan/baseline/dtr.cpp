@@ -22,6 +22,7 @@ class Simulation {
         if (problem.tasks[TaskId(i)].repeatable) readers_[read].emplace_back(i);
       }
     }
+    small_ = small_bytes();
     for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
       const bool input = !problem.tensors[TensorId(i)].producer.valid();
       if (input && states_[TensorId(i)].readers_left > 0) place(TensorId(i));
@@ -131,8 +132,9 @@ class Simulation {
     state.last_use = clock_;
     used_ += problem_.tensors[id].bytes;
     if (problem_.tensors[id].bytes > 0 && may_drop(id)) {
-      state.listed = droppable_.size();
-      droppable_.push_back(id);
+      std::vector<TensorId>& list = alike(id);
+      state.listed = list.size();
+      list.push_back(id);
     }
     if (state.family == kNone) return;
     // It leaves its class, which does not fall apart, as in the paper's own approximation.
@@ -145,10 +147,11 @@ class Simulation {
     state.here = false;
     used_ -= problem_.tensors[id].bytes;
     if (state.listed != kNone) {
-      const TensorId last = droppable_.back();
-      droppable_[state.listed] = last;
+      std::vector<TensorId>& list = alike(id);
+      const TensorId last = list.back();
+      list[state.listed] = last;
       states_[last].listed = state.listed;
-      droppable_.pop_back();
+      list.pop_back();
       state.listed = kNone;
     }
     state.family = parents_.size();
@@ -178,19 +181,37 @@ class Simulation {
 
   bool make_room(std::int64_t bytes) {
     while (used_ + bytes > limit_) {
-      TensorId least;
-      double least_worth = std::numeric_limits<double>::infinity();
-      for (const TensorId id : droppable_) {
-        if (states_[id].pins > 0) continue;
-        const double worth = worth_keeping(id);
-        if (worth > least_worth || (worth == least_worth && !(id < least))) continue;
-        least = id;
-        least_worth = worth;
-      }
+      TensorId least = least_worth_keeping(large_here_);
+      if (!least.valid()) least = least_worth_keeping(small_here_);
       if (!least.valid()) return false;
       drop(least);
     }
     return true;
+  }
+
+  [[nodiscard]] TensorId least_worth_keeping(const std::vector<TensorId>& among) {
+    TensorId least;
+    double least_worth = std::numeric_limits<double>::infinity();
+    for (const TensorId id : among) {
+      if (states_[id].pins > 0) continue;
+      const double worth = worth_keeping(id);
+      if (worth > least_worth || (worth == least_worth && !(id < least))) continue;
+      least = id;
+      least_worth = worth;
+    }
+    return least;
+  }
+
+  // The paper passes over tensors of less than 1 % of the average size, whose loss helps nothing
+  // and whose number makes the search slow; here they go when nothing else is left.
+  [[nodiscard]] std::int64_t small_bytes() const {
+    std::int64_t sum = 0;
+    for (const Tensor& tensor : problem_.tensors) sum += tensor.bytes;
+    return sum / (100 * std::max<std::int64_t>(1, std::ssize(problem_.tensors)));
+  }
+
+  [[nodiscard]] std::vector<TensorId>& alike(TensorId id) {
+    return problem_.tensors[id].bytes <= small_ ? small_here_ : large_here_;
   }
 
   [[nodiscard]] double worth_keeping(TensorId id) {
@@ -242,7 +263,10 @@ class Simulation {
   // Classes of dropped tensors, by union and find.
   std::vector<std::size_t> parents_;
   std::vector<double> family_seconds_;
-  std::vector<TensorId> droppable_;  // here, of some bytes, in no order
+  // Here, of some bytes, in no order.
+  std::int64_t small_ = 0;  // at most
+  std::vector<TensorId> large_here_;
+  std::vector<TensorId> small_here_;
   // Reused.
   std::vector<std::size_t> families_;
   std::vector<InPlace> taken_;

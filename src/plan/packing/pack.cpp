@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
+#include "plan/packing/occupancy.h"
 #include "plan/packing/packing_search.h"
-#include "plan/packing/stack.h"
 
 namespace lowtide::plan {
 
@@ -43,20 +44,16 @@ std::size_t times(std::span<const Item> items) {
 Found place_in_gaps(std::span<const Item> small,
                     std::span<const Item> large,
                     const std::vector<std::int64_t>& offsets) {
-  std::vector<std::size_t> order(large.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
-  Stack stack;
+  Occupancy taken(std::max(times(small), times(large)));
   Found found{std::vector<std::int64_t>(small.size()), 0};
-  for (const std::size_t i : order) {
-    stack.insert(large[i], offsets[i]);
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    taken.insert(large[i], offsets[i]);
     found.height = std::max(found.height, offsets[i] + large[i].size.count());
   }
   for (const std::uint32_t i : by_life(small)) {
-    found.offsets[i] = stack.lowest_gap(small[i]);
+    found.offsets[i] = taken.lowest_gap(small[i]);
     found.height = std::max(found.height, found.offsets[i] + small[i].size.count());
-    stack.insert(small[i], found.offsets[i]);
+    taken.insert(small[i], found.offsets[i]);
   }
   return found;
 }
@@ -94,19 +91,21 @@ Packing pack(std::span<const Item> items, const PackingAim& aim) {
     part.items.push_back(items[i]);
     part.where.push_back(i);
   }
-  const auto gaps = [&](const std::vector<std::int64_t>& offsets) {
-    return place_in_gaps(small.items, large.items, offsets);
-  };
-  const Found found = search_packings(
-      large.items, aim,
-      [&](const std::vector<std::int64_t>& offsets) { return gaps(offsets).height; });
-  const Found rest = gaps(found.offsets);
-  for (const auto& [part, offsets] :
-       {std::pair(&large, &found.offsets), std::pair(&small, &rest.offsets)}) {
-    for (std::size_t i = 0; i < part->where.size(); ++i) {
-      result.offsets[part->where[i]] = Bytes((*offsets)[i]);
+  std::optional<Found> rest;  // beside the large ones where all are lowest so far
+  const Found found =
+      search_packings(large.items, aim, [&](const std::vector<std::int64_t>& offsets) {
+        Found gaps = place_in_gaps(small.items, large.items, offsets);
+        const std::int64_t height = gaps.height;
+        if (!rest || height < rest->height) rest = std::move(gaps);
+        return height;
+      });
+  const auto put = [&](const Some& part, const std::vector<std::int64_t>& offsets) {
+    for (std::size_t i = 0; i < part.where.size(); ++i) {
+      result.offsets[part.where[i]] = Bytes(offsets[i]);
     }
-  }
+  };
+  put(large, found.offsets);
+  put(small, rest->offsets);
   result.height = Bytes(found.height);
   return result;
 }

@@ -11,8 +11,12 @@ using graph::Alias;
 using graph::Node;
 using graph::Sharing;
 
+bool has(const std::vector<TensorId>& all, TensorId id) {
+  return std::find(all.begin(), all.end(), id) != all.end();
+}
+
 void add_once(std::vector<TensorId>& to, TensorId id) {
-  if (id.valid() && std::find(to.begin(), to.end(), id) == to.end()) to.push_back(id);
+  if (id.valid() && !has(to, id)) to.push_back(id);
 }
 
 // Which views are read after a place in a sequence and before their storage is written again.
@@ -65,7 +69,12 @@ GraphProblem::GraphProblem(const Model& model)
     : model_(model), tensors_(model.values.size()), views_(model.values.size()) {
   add_tensors();
   for (const Execution& execution : first_executions(model)) {
-    if (!only_views(execution.node)) add_task(execution.node);
+    if (only_views(execution.node)) continue;
+    if (may_follow(execution.node)) {
+      follow(execution.node);
+    } else {
+      add_task(execution.node);
+    }
   }
   set_deadlines();
   add_unread_inputs();
@@ -78,8 +87,9 @@ bool GraphProblem::same_tasks(const GraphProblem& other) const {
     const TaskId id(i);
     const Task& mine = problem_.tasks[id];
     const Task& theirs = other.problem_.tasks[id];
-    if (nodes_[id] != other.nodes_[id] || mine.repeatable != theirs.repeatable ||
-        mine.deadline != theirs.deadline || mine.variants.size() != theirs.variants.size()) {
+    if (nodes_[id] != other.nodes_[id] || followers_[id] != other.followers_[id] ||
+        mine.repeatable != theirs.repeatable || mine.deadline != theirs.deadline ||
+        mine.variants.size() != theirs.variants.size()) {
       return false;
     }
   }
@@ -123,6 +133,46 @@ void GraphProblem::add_task(NodeId id) {
   problem_.tasks.push_back(
       {.variants = std::move(variants), .repeatable = facts.repeatable, .deadline = {}});
   nodes_.push_back(id);
+  followers_.push_back({});
+}
+
+bool GraphProblem::only_writes_state(NodeId id) const {
+  const std::vector<ValueId>& outputs = model_.graph.node(id).outputs;
+  return model_.nodes[id].scratch == Bytes(0) &&
+         std::none_of(outputs.begin(), outputs.end(),
+                      [&](ValueId output) { return tensors_[output].valid(); });
+}
+
+// Whether it takes no bytes that the last task does not take as well: what it reads is there, or
+// comes to be, unless outputs of that task took it over.
+bool GraphProblem::may_follow(NodeId id) const {
+  if (nodes_.empty() || !only_writes_state(id) || !model_.nodes[id].alternatives.empty()) {
+    return false;
+  }
+  const std::vector<Variant>& variants = problem_.tasks[TaskId(nodes_.size() - 1)].variants;
+  const std::vector<ValueId>& inputs = model_.graph.node(id).inputs;
+  return std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+      return std::any_of(variant.in_place.begin(), variant.in_place.end(),
+                         [&](const InPlace& pair) { return pair.input == tensors_[input]; });
+    });
+  });
+}
+
+// A task that reads more for its followers runs only once, as a repetition would not read that.
+void GraphProblem::follow(NodeId id) {
+  const TaskId last(nodes_.size() - 1);
+  Task& task = problem_.tasks[last];
+  for (Variant& variant : task.variants) {
+    variant.seconds += model_.nodes[id].seconds;
+    for (const ValueId input : model_.graph.node(id).inputs) {
+      const TensorId read = tensors_[input];
+      if (!read.valid() || has(variant.reads, read) || has(variant.writes, read)) continue;
+      variant.reads.push_back(read);
+      task.repeatable = false;
+    }
+  }
+  followers_[last].push_back(id);
 }
 
 Variant GraphProblem::variant(NodeId id) const {
@@ -175,11 +225,15 @@ std::vector<InPlace> GraphProblem::in_place(NodeId id) const {
 // What reads a state value may run again until a node overwrites that.
 void GraphProblem::set_deadlines() {
   core::IdVector<ValueId, TaskId> overwritten(model_.values.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    for (const ValueId output : model_.graph.node(nodes_[TaskId(i)]).outputs) {
+  const auto note = [&](NodeId node, TaskId task) {
+    for (const ValueId output : model_.graph.node(node).outputs) {
       const ValueId old = model_.graph.value(output).previous_version;
-      if (old.valid()) overwritten[model_.values[old].base] = TaskId(i);
+      if (old.valid()) overwritten[model_.values[old].base] = task;
     }
+  };
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    note(nodes_[TaskId(i)], TaskId(i));
+    for (const NodeId follower : followers_[TaskId(i)]) note(follower, TaskId(i));
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     TaskId& deadline = problem_.tasks[TaskId(i)].deadline;
@@ -216,12 +270,20 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
   const Timeline line(problem_, choices);
   Sequence tasks;
   core::IdVector<NodeId, std::vector<std::size_t>> runs(model_.nodes.size());
+  std::vector<NodeId> originals;  // of the alternatives
+  const auto run = [&](NodeId node, NodeId original) {
+    tasks.push_back({node, !runs[original].empty()});
+    runs[original].push_back(originals.size());
+    originals.push_back(original);
+  };
   for (std::size_t step = 0; step < line.steps(); ++step) {
-    const NodeId node = nodes_[line.task(step)];
-    runs[node].push_back(step);
-    const std::uint8_t variant = line.variant(line.task(step));
-    const NodeId way = variant == 0 ? node : model_.nodes[node].alternatives[variant - 1U];
-    tasks.push_back({way, runs[node].size() > 1});
+    const TaskId task = line.task(step);
+    const NodeId node = nodes_[task];
+    const std::uint8_t variant = line.variant(task);
+    const bool again = !runs[node].empty();
+    run(variant == 0 ? node : model_.nodes[node].alternatives[variant - 1U], node);
+    if (again) continue;
+    for (const NodeId follower : followers_[task]) run(follower, follower);
   }
   const ViewReaders readers(model_, tasks);
   Sequence all;
@@ -231,7 +293,7 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
   }
   for (std::size_t step = 0; step < tasks.size(); ++step) {
     all.push_back(tasks[step]);
-    const std::vector<std::size_t>& all_runs = runs[nodes_[line.task(step)]];
+    const std::vector<std::size_t>& all_runs = runs[originals[step]];
     const auto next = std::upper_bound(all_runs.begin(), all_runs.end(), step);
     const std::size_t until = next == all_runs.end() ? tasks.size() : *next;
     for (const ValueId output : model_.graph.node(tasks[step].node).outputs) {

@@ -13,7 +13,9 @@ namespace lowtide::plan {
 // Each tensor is a stretch of storage: a transient value with the views of it. Tasks are the needed
 // nodes in the order of their first executions, a variant for each and for each of its
 // alternatives. Nodes that only make views are none: they take no time and no bytes, and run right
-// behind what they show.
+// behind what they show. Nor are nodes that only write state, such as updates: each follows the
+// first execution of the task before it, as a part of that. They are a third of a training step,
+// and what could be gained by looking at each is to compute a gradient again for its update alone.
 class GraphProblem {
  public:
   // The model must outlive it.
@@ -31,6 +33,9 @@ class GraphProblem {
   [[nodiscard]] bool only_views(NodeId id) const;
   void add_tensors();
   void add_task(NodeId id);
+  [[nodiscard]] bool only_writes_state(NodeId id) const;
+  [[nodiscard]] bool may_follow(NodeId id) const;
+  void follow(NodeId id);
   [[nodiscard]] Variant variant(NodeId id) const;
   [[nodiscard]] std::vector<InPlace> in_place(NodeId id) const;
   void set_deadlines();
@@ -39,7 +44,8 @@ class GraphProblem {
 
   const Model& model_;
   Problem problem_;
-  core::IdVector<TaskId, NodeId> nodes_;       // those that are no alternatives
+  core::IdVector<TaskId, NodeId> nodes_;  // those that are no alternatives
+  core::IdVector<TaskId, std::vector<NodeId>> followers_;
   core::IdVector<ValueId, TensorId> tensors_;  // by value; views' too. Invalid for persistent ones
   // By value: the nodes that make views of it, directly or not, in order.
   core::IdVector<ValueId, std::vector<NodeId>> views_;

@@ -25,39 +25,11 @@ bool allowed(const Problem& problem, Repetition what) {
 
 namespace {
 
-// Bytes in use at each step, from the stretches in which each copy of a tensor is.
-class Stretches {
- public:
-  explicit Stretches(const Problem& problem, std::size_t steps)
-      : problem_(problem), open_(problem.tensors.size()), changes_(steps + 1, 0) {}
-
-  void write(TensorId tensor, std::size_t step) {
-    close(tensor);
-    open_[tensor] = {step, step, true};
-  }
-  void read(TensorId tensor, std::size_t step) { open_[tensor].last = step; }
-  void close(TensorId tensor) {
-    Stretch& stretch = open_[tensor];
-    if (!stretch.open) return;
-    changes_[stretch.first] += problem_.tensors[tensor].bytes;
-    changes_[stretch.last + 1] -= problem_.tensors[tensor].bytes;
-    stretch.open = false;
-  }
-  // Of all that was closed.
-  void add_to(std::vector<std::int64_t>& bytes) const {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += sum += changes_[i];
-  }
-
- private:
-  struct Stretch {
-    std::size_t first = 0;
-    std::size_t last = 0;
-    bool open = false;
-  };
-  const Problem& problem_;
-  core::IdVector<TensorId, Stretch> open_;
-  std::vector<std::int64_t> changes_;
+// The stretch of steps in which the copy of a tensor that was written last is in use.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  bool open = false;
 };
 
 }  // namespace
@@ -84,28 +56,33 @@ Timeline::Timeline(const Problem& problem, const Choices& choices)
 
 // Touches and bytes, from the times.
 void Timeline::fill_steps() {
-  Stretches stretches(*problem_, times_.size());
   reserve_touches();
+  core::IdVector<TensorId, Stretch> open(problem_->tensors.size());
+  const auto close = [&](TensorId tensor) {
+    const Stretch& stretch = open[tensor];
+    if (!stretch.open) return;
+    steps_[stretch.first].begins += problem_->tensors[tensor].bytes;
+    steps_[stretch.last].ends += problem_->tensors[tensor].bytes;
+  };
   for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
     const TensorId id(i);
     if (problem_->tensors[id].producer.valid()) continue;
     touches_[id].push_back({kStart, true});
-    stretches.write(id, 0);
+    open[id] = {0, 0, true};
   }
   for (std::size_t step = 0; step < times_.size(); ++step) {
     const Time time = times_[step];
     const TaskId id = tasks_.emplace_back(task_at(time));
     if (!is_repetition(time)) firsts_.push_back(static_cast<std::uint32_t>(step));
     const Variant& variant = chosen(id);
-    bytes_.push_back(variant.workspace);
-    own_.push_back(variant.workspace);
     for (const TensorId read : variant.reads) {
       touches_[read].push_back({time, false});
-      stretches.read(read, step);
+      open[read].last = step;
     }
     for (const TensorId write : variant.writes) {
       touches_[write].push_back({time, true});
-      stretches.write(write, step);
+      close(write);
+      open[write] = {step, step, true};
     }
   }
   for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
@@ -113,12 +90,11 @@ void Timeline::fill_steps() {
     std::vector<Touch>& touches = touches_[id];
     if (problem_->tensors[id].lasting) {
       touches.push_back({kEnd, false});
-      stretches.read(id, times_.size() - 1);
+      open[id].last = times_.size() - 1;
     }
     // What nothing reads is never there.
-    if (!touches.empty() && touches.back().time != kStart) stretches.close(id);
+    if (!touches.empty() && touches.back().time != kStart) close(id);
   }
-  stretches.add_to(bytes_);
   for (const Time time : times_) refresh(time);
 }
 
@@ -134,8 +110,7 @@ void Timeline::reserve_touches() {
     touches_[TensorId(i)].reserve(counts[TensorId(i)]);
   firsts_.reserve(problem_->tasks.size());
   tasks_.reserve(times_.size());
-  bytes_.reserve(times_.size());
-  own_.reserve(times_.size());
+  steps_.resize(times_.size());
 }
 
 bool Timeline::contains(Repetition what) const {
@@ -148,6 +123,7 @@ void Timeline::add(Repetition what) {
   const Time time = again(what);
   insert_step(time, what.task);
   touch_all(what.task, time);
+  refresh(time);
   seconds_ += chosen(what.task).seconds_again;
   repetitions_.push_back(what);
 }
@@ -184,19 +160,33 @@ void Timeline::choose(TaskId task, std::uint8_t variant) {
     for (const TensorId read : now.reads) {
       if (!has(old, read)) add_touch(read, {time, false});
     }
-    const std::size_t step = step_at(time);
-    bytes_[step] += now.workspace - own_[step];
-    own_[step] = now.workspace;
     refresh(time);
   }
 }
 
-std::int64_t Timeline::peak() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
+std::int64_t Timeline::peak() const {
+  const std::vector<std::int64_t>& bytes = bytes_by_step();
+  return *std::max_element(bytes.begin(), bytes.end());
+}
 
 std::int64_t Timeline::excess(std::int64_t limit) const {
   std::int64_t sum = 0;
-  for (const std::int64_t bytes : bytes_) sum += std::max<std::int64_t>(bytes - limit, 0);
+  for (const std::int64_t bytes : bytes_by_step()) sum += std::max<std::int64_t>(bytes - limit, 0);
   return sum;
+}
+
+const std::vector<std::int64_t>& Timeline::bytes_by_step() const {
+  bytes_.resize(steps_.size());
+  std::size_t step = settled_;
+  std::int64_t ended = step == 0 ? 0 : steps_[step - 1].ends;
+  std::int64_t copies = step == 0 ? 0 : bytes_[step - 1] - steps_[step - 1].own;
+  for (; step < steps_.size(); ++step) {
+    copies += steps_[step].begins - ended;
+    bytes_[step] = copies + steps_[step].own;
+    ended = steps_[step].ends;
+  }
+  settled_ = steps_.size();
+  return bytes_;
 }
 
 std::size_t Timeline::touch_at(TensorId tensor, Time time) const {
@@ -239,22 +229,11 @@ bool Timeline::ends_at(TensorId tensor, Time time) const {
 }
 
 void Timeline::insert_step(Time time, TaskId task) {
-  const std::size_t step = step_at(time);
-  // What stays between the steps before and after: all the former one has, less what ends there.
-  const Time before = times_[step - 1];
-  std::int64_t bytes = bytes_[step - 1] - own_[step - 1];
-  const Variant& previous = chosen(tasks_[step - 1]);
-  for (const std::vector<TensorId>* operands : {&previous.reads, &previous.writes}) {
-    for (const TensorId tensor : *operands) {
-      if (ends_at(tensor, before)) bytes -= problem_->tensors[tensor].bytes;
-    }
-  }
-  const std::int64_t workspace = chosen(task).workspace;
-  const auto at = static_cast<std::ptrdiff_t>(step);
+  const auto at = static_cast<std::ptrdiff_t>(step_at(time));
   times_.insert(times_.begin() + at, time);
   tasks_.insert(tasks_.begin() + at, task);
-  bytes_.insert(bytes_.begin() + at, bytes + workspace);
-  own_.insert(own_.begin() + at, workspace);
+  steps_.insert(steps_.begin() + at, Step{});
+  settled_ = std::min(settled_, static_cast<std::size_t>(at));
   for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) ++firsts_[i];
 }
 
@@ -262,60 +241,75 @@ void Timeline::erase_step(Time time) {
   const auto at = static_cast<std::ptrdiff_t>(step_at(time));
   times_.erase(times_.begin() + at);
   tasks_.erase(tasks_.begin() + at);
-  bytes_.erase(bytes_.begin() + at);
-  own_.erase(own_.begin() + at);
+  steps_.erase(steps_.begin() + at);
+  settled_ = std::min(settled_, static_cast<std::size_t>(at));
   for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) --firsts_[i];
 }
 
-// The copy that a touch at index `at` falls into, or follows: indices of its write and of its last
-// touch before the next write.
-std::pair<std::size_t, std::size_t> Timeline::copy_at(TensorId tensor, std::size_t at) const {
+// The copy that a touch at index `at` falls into, or follows: index of its last touch before the
+// next write.
+std::size_t Timeline::last_of_copy(TensorId tensor, std::size_t at) const {
   const std::vector<Touch>& touches = touches_[tensor];
-  std::size_t begin = at;
-  while (!touches[begin].write) --begin;
-  std::size_t end = at + 1;
-  while (end < touches.size() && !touches[end].write) ++end;
-  return {begin, end - 1};
+  while (at + 1 < touches.size() && !touches[at + 1].write) ++at;
+  return at;
 }
 
+// A copy at kStart is in use from the first step on once something reads it; any other from its
+// write on. The caller refreshes the step of the touch itself.
 void Timeline::add_touch(TensorId tensor, Touch touch) {
   std::vector<Touch>& touches = touches_[tensor];
+  const std::int64_t bytes = problem_->tensors[tensor].bytes;
   const std::size_t at = touch_at(tensor, touch.time);
-  const auto [begin, end] = copy_at(tensor, at - 1);
-  const Time last = touches[end].time;
+  const Time last = touches[last_of_copy(tensor, at - 1)].time;
   const Time before = touches[at - 1].time;
   if (touch.write) {
-    // One copy becomes two.
-    if (last > touch.time) {
-      paint(tensor, before, touch.time, -1, kOpen);
+    // One copy becomes two: the former ends before.
+    begin(touch.time, bytes);
+    if (last < touch.time) {
+      end(touch.time, bytes);
+    } else if (before == kStart) {
+      begin(kStart, -bytes);
     } else {
-      paint(tensor, touch.time, touch.time, 1, kClosed);
+      end(before, bytes);
     }
-  } else if (touch.time > last) {
-    paint(tensor, last, touch.time, 1, kLeftOpen);
+  } else if (last < touch.time) {
+    if (last == kStart) {
+      begin(kStart, bytes);
+    } else {
+      end(last, -bytes);
+    }
+    end(touch.time, bytes);
   }
   touches.insert(touches.begin() + static_cast<std::ptrdiff_t>(at), touch);
-  refresh(before);
-  refresh(touch.time);
+  refresh(before, tensor);
 }
 
+// The reverse.
 void Timeline::remove_touch(TensorId tensor, Time time) {
   std::vector<Touch>& touches = touches_[tensor];
+  const std::int64_t bytes = problem_->tensors[tensor].bytes;
   const std::size_t at = touch_at(tensor, time);
-  const auto [begin, end] = copy_at(tensor, at);
+  const bool is_last = last_of_copy(tensor, at) == at;
   const Time before = touches[at - 1].time;
   if (touches[at].write) {
-    if (end > at) {
-      paint(tensor, before, time, 1, kOpen);
+    begin(time, -bytes);
+    if (is_last) {
+      end(time, -bytes);
+    } else if (before == kStart) {
+      begin(kStart, bytes);
     } else {
-      paint(tensor, time, time, -1, kClosed);
+      end(before, -bytes);
     }
-  } else if (end == at) {
-    paint(tensor, before, time, -1, kLeftOpen);
+  } else if (is_last) {
+    end(time, -bytes);
+    if (before == kStart) {
+      begin(kStart, -bytes);
+    } else {
+      end(before, bytes);
+    }
   }
   touches.erase(touches.begin() + static_cast<std::ptrdiff_t>(at));
-  refresh(before);
-  refresh(time);
+  refresh(before, tensor);
 }
 
 void Timeline::touch_all(TaskId task, Time time) {
@@ -328,21 +322,9 @@ void Timeline::untouch_all(TaskId task, Time time) {
   for (const TensorId write : chosen(task).writes) remove_touch(write, time);
 }
 
-// Adds the tensor's bytes, or takes them away, from the step at `from` to that at `to`, with or
-// without these two.
-void Timeline::paint(TensorId tensor, Time from, Time to, std::int64_t sign, Ends ends) {
-  const std::int64_t bytes = sign * problem_->tensors[tensor].bytes;
-  std::size_t step = step_at(from) + (ends == kClosed || from == kStart ? 0 : 1);
-  const std::size_t end = step_at(to) + (ends == kOpen ? 0 : 1);
-  for (; step < end; ++step) bytes_[step] += bytes;
-}
-
 // Counts what a step has of its own again: workspace, less the inputs its outputs take over.
 void Timeline::refresh(Time time) {
-  if (time == kStart || time == kEnd) return;
   const Variant& variant = chosen(task_at(time));
-  if (variant.in_place.empty()) return;
-  const std::size_t step = step_at(time);
   std::int64_t own = variant.workspace;
   TensorId served;  // the output that took over an input last
   for (const InPlace& pair : variant.in_place) {
@@ -350,8 +332,17 @@ void Timeline::refresh(Time time) {
     served = pair.output;
     own -= problem_->tensors[pair.input].bytes;
   }
-  bytes_[step] += own - own_[step];
-  own_[step] = own;
+  changing(step_at(time)).own = own;
+}
+
+// The same where the tensor may end or not end any more: nothing to do if it is not taken over.
+void Timeline::refresh(Time time, TensorId changed) {
+  if (time == kStart || time == kEnd) return;
+  const std::vector<InPlace>& pairs = chosen(task_at(time)).in_place;
+  if (std::any_of(pairs.begin(), pairs.end(),
+                  [&](const InPlace& pair) { return pair.input == changed; })) {
+    refresh(time);
+  }
 }
 
 }  // namespace lowtide::plan

@@ -1,7 +1,8 @@
-// Timeline: a schedule of a problem that can be changed one execution at a time, with the bytes in
-// use at every step kept up to date.
+// Timeline: a schedule of a problem that can be changed one execution at a time, and that knows the
+// bytes in use at every step.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -70,7 +71,7 @@ class Timeline {
   [[nodiscard]] std::size_t steps() const { return times_.size(); }
   [[nodiscard]] Time time(std::size_t step) const { return times_[step]; }
   [[nodiscard]] TaskId task(std::size_t step) const { return tasks_[step]; }
-  [[nodiscard]] std::int64_t bytes(std::size_t step) const { return bytes_[step]; }
+  [[nodiscard]] std::int64_t bytes(std::size_t step) const { return bytes_by_step()[step]; }
   [[nodiscard]] std::int64_t peak() const;
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
 
@@ -112,19 +113,33 @@ class Timeline {
  private:
   void fill_steps();
   void reserve_touches();
+  [[nodiscard]] const std::vector<std::int64_t>& bytes_by_step() const;
   [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
   [[nodiscard]] std::size_t step_at(Time time) const;
   [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;
+  [[nodiscard]] std::size_t last_of_copy(TensorId tensor, std::size_t at) const;
   void insert_step(Time time, TaskId task);
   void erase_step(Time time);
   void add_touch(TensorId tensor, Touch touch);
   void remove_touch(TensorId tensor, Time time);
   void touch_all(TaskId task, Time time);
   void untouch_all(TaskId task, Time time);
-  enum Ends : std::uint8_t { kClosed, kLeftOpen, kOpen };
-  void paint(TensorId tensor, Time from, Time to, std::int64_t sign, Ends ends);
-  [[nodiscard]] std::pair<std::size_t, std::size_t> copy_at(TensorId tensor, std::size_t at) const;
+  void begin(Time time, std::int64_t bytes) { changing(step_at(time)).begins += bytes; }
+  void end(Time time, std::int64_t bytes) { changing(step_at(time)).ends += bytes; }
   void refresh(Time time);
+  void refresh(Time time, TensorId changed);
+
+  // Bytes of one step. Changes are kept rather than sums, so that one copy that comes, goes or
+  // lasts longer touches two steps and not all between them.
+  struct Step {
+    std::int64_t begins = 0;  // of copies that are in use from it on
+    std::int64_t ends = 0;    // of copies that are in use for the last time
+    std::int64_t own = 0;     // workspace less inputs taken over
+  };
+  Step& changing(std::size_t step) {
+    settled_ = std::min(settled_, step);
+    return steps_[step];
+  }
 
   const Problem* problem_;
   int bits_;  // a time is a stage, and in the lower bits the task that runs again or ones
@@ -136,8 +151,9 @@ class Timeline {
   // By step.
   std::vector<Time> times_;
   std::vector<TaskId> tasks_;
-  std::vector<std::int64_t> bytes_;
-  std::vector<std::int64_t> own_;  // the part of bytes_ that is workspace less inputs taken over
+  std::vector<Step> steps_;
+  mutable std::vector<std::int64_t> bytes_;  // in use; good for the first `settled_` steps
+  mutable std::size_t settled_ = 0;
 };
 
 }  // namespace lowtide::plan
