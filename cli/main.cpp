@@ -12,12 +12,28 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "lowtide/error.h"
 
 #include "cli/commands.h"
 #include "cli/config/config.h"
 
 namespace {
+
+// A first word that names nothing, for a message of its own: the parser only says that one is
+// missing.
+void check_command(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with("-")) return;
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+    if (names.back() == words.front()) return;
+  }
+  throw CLI::ValidationError(
+      fmt::format("'{}' is no command; there are {}", words.front(), fmt::join(names, ", ")));
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Trains and runs ONNX networks inside a number of bytes that you name.", "lowtide");
@@ -41,8 +57,9 @@ int run(int argc, char** argv) {
   lowtide::cli::add_man(app, action, LOWTIDE_VERSION);
   const lowtide::cli::Recorder recorder(app);
   try {
-    std::vector<std::string> words =
-        lowtide::cli::with_config(app, {argv + std::min(argc, 1), argv + argc});
+    std::vector<std::string> words = {argv + std::min(argc, 1), argv + argc};
+    check_command(app, words);
+    words = lowtide::cli::with_config(app, words);
     std::reverse(words.begin(), words.end());
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

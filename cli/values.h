@@ -2,6 +2,7 @@
 // validators do not say it again.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +18,10 @@
 
 namespace lowtide::cli {
 
+inline std::string not_among(const std::vector<std::string>& names, const std::string& word) {
+  return fmt::format("must be one of {}, not '{}'", fmt::join(names, ", "), word);
+}
+
 // An option for one of several values, in the order of the help. What `value` holds by then is the
 // usual one.
 template <class E>
@@ -31,8 +36,16 @@ CLI::Option* add_choice(CLI::App& command,
     names.push_back(word);
     if (choice == value) usual = word;
   }
+  const auto to_number = [choices, names](std::string& word) {
+    for (const auto& [known, choice] : choices) {
+      if (known != word) continue;
+      word = std::to_string(static_cast<int>(choice));
+      return std::string();
+    }
+    return not_among(names, word);
+  };
   return command.add_option(name, value, help)
-      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->transform(CLI::Validator(to_number, ""))
       ->default_str(usual)
       ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
@@ -43,8 +56,12 @@ inline CLI::Option* add_name(CLI::App& command,
                              std::string& value,
                              const std::vector<std::string>& choices,
                              const std::string& help) {
+  const auto is_known = [choices](const std::string& word) {
+    const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
+    return known ? std::string() : not_among(choices, word);
+  };
   return command.add_option(name, value, help)
-      ->check(CLI::IsMember(choices).description(""))
+      ->check(CLI::Validator(is_known, ""))
       ->capture_default_str()
       ->type_name(fmt::format("{}", fmt::join(choices, "|")));
 }

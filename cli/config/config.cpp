@@ -1,9 +1,12 @@
 #include "cli/config/config.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
+#include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,11 +32,19 @@ void collect(App& command, std::vector<Option*>& found) {
   }
 }
 
+// A byte order mark, as editors on Windows put it in front, is none of the text.
 std::string read_text(const std::string& path) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
   std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) throw Error(ErrorCode::kIo, path + ": cannot be read");
-  return text;
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::error_code ignored;
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorCode::kIo, path + ": cannot be read");
+  }
+  std::string read = text.str();
+  if (read.starts_with(kMark)) read.erase(0, kMark.size());
+  return read;
 }
 
 // The file that --config names, or nothing.
@@ -167,6 +178,7 @@ std::vector<std::string> with_config(CLI::App& app, const std::vector<std::strin
   const std::string path = config_path(arguments);
   if (path.empty()) return arguments;
   std::vector<std::string> words = {arguments.front()};
+  std::set<const CLI::Option*> seen;
   for (TomlEntry& entry : parse_toml(read_text(path), path)) {
     std::replace(entry.key.begin(), entry.key.end(), '_', '-');
     const auto fail = [&](const std::string& what) {
@@ -180,6 +192,7 @@ std::vector<std::string> with_config(CLI::App& app, const std::vector<std::strin
     if (option == nullptr || !is_kept(*option)) {
       throw fail(fmt::format("{} has no option '{}'", command->get_name(), entry.key));
     }
+    if (!seen.insert(option).second) throw fail(fmt::format("'{}' comes twice", entry.key));
     const bool given = option->get_lnames().empty() ? !loose_words(*command, arguments).empty()
                                                     : decided(*option, arguments);
     if (!given) append(*option, entry, words);

@@ -1,5 +1,6 @@
 // Help and wrong usage.
 #include <filesystem>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -150,6 +151,32 @@ TEST(Usage, NumbersAreHeldToWhatTheyMayBe) {
     EXPECT_NE(outcome.err.find("'" + wrong[1] + "'"), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(lowtide(train + Words{"--seed", "18446744073709551615"}).exit_code, 0);
+}
+
+TEST(Usage, AWordThatIsNoCommandIsToldWhichThereAre) {
+  for (const Words& wrong : {Words{"trian", "m.onnx", "--lr", "1"}, Words{"help"}, Words{""}}) {
+    const Outcome outcome = lowtide(wrong);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find("'" + wrong[0] + "' is no command; there are zoo, inspect, plan"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
+TEST(Usage, NamesThatAreNoneAreToldWhichThereAre) {
+  for (const auto& [option, word, among] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"--loss", "ce", "auto, cross-entropy, mse, l1, huber, bce, bce-with-logits"},
+           {"--loss", "1", "auto, cross-entropy"},
+           {"--optimizer", "lion", "sgd, adam, adamw"},
+           {"--schedule", "poly", "constant, cosine, linear, step, one-cycle"},
+           {"--isa", "sse", "native, avx512, avx2, reference"}}) {
+    const Outcome outcome = lowtide({"train", "m.onnx", "--data", "d.npz", option, word});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find(option + ": must be one of " + among), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("not '" + word + "'"), std::string::npos) << outcome.err;
+  }
 }
 
 TEST(Usage, NoFileOfARunReplacesAnother) {

@@ -27,11 +27,11 @@ TEST_F(Config, AFileGivesTheSameRunAsTheCommandLine) {
   const std::string data = scene_.images();
   const Trained typed =
       train(scene_, {model, "--data", data, "--batch", "5", "--optimizer", "adamw", "--betas",
-                     "0.8,0.99", "--no-shuffle", "--no-decay", "*bias*", "--no-decay", "x"});
+                     "0.8,0.99", "--no-shuffle", "--no-decay", "*bias*", "--no-decay", "fc2.*"});
   const std::string config = write("# a comment\nmodel = \"" + model + "\"\ndata = '" + data +
                                    "'  # the data\nbatch = 5\n\n[train]\noptimizer = \"adamw\"\n"
                                    "betas = [0.8,\n  0.99, # second\n]\nshuffle = false\n"
-                                   "no_decay = [\"*bias*\", \"x\"]\n[eval]\nlabel = \"y\"\n");
+                                   "no_decay = [\"*bias*\", \"fc2.*\"]\n[eval]\nlabel = \"y\"\n");
   const Trained read = train(scene_, {"--config", config}, "read.onnx");
   EXPECT_EQ(read.bytes, typed.bytes);
 }
@@ -42,6 +42,19 @@ TEST_F(Config, TheCommandLineComesFirst) {
   const Trained trained =
       train(scene_, {scene_.small_network(), "--config", config, "--batch", "12", "--steps", "1"});
   EXPECT_EQ(trained.steps.size(), 1U);
+}
+
+TEST_F(Config, AMarkOfTheByteOrderIsNoText) {
+  const std::string config = write("\xEF\xBB\xBFmodel = '" + scene_.small_network() +
+                                   "'\ndata = '" + scene_.images() + "'\n");
+  EXPECT_EQ(lowtide({"train", "--config", config}).exit_code, 0);
+}
+
+TEST_F(Config, OneOptionIsGivenOnce) {
+  expect_bad("lr = 1\n[train]\nlr = 2\n", {"line 3", "'lr' comes twice"});
+  expect_bad("weight-decay = 1\nweight_decay = 2\n", {"line 2", "'weight-decay' comes twice"});
+  expect_refused(scene_, {"train", "--config", scene_.folder().path().string()},
+                 {scene_.folder().path().string(), "cannot be read"});
 }
 
 TEST_F(Config, WhatIsPrintedCanBeRead) {
