@@ -7,6 +7,8 @@
 #include "core/glob.h"
 #include "core/text.h"
 #include "graph/evaluate.h"
+#include "ops/binary/binary.h"
+#include "ops/conv/conv.h"
 
 namespace lowtide::passes {
 namespace {
@@ -45,6 +47,7 @@ struct Reading {
   bool parameter = false;
   bool statistic = false;
   bool elementwise = false;
+  bool bias = false;  // of a layer with one output
   std::string by;
 };
 
@@ -71,6 +74,27 @@ class ReadingFinder {
                        [&](ValueId input) { return !constant_[input]; });
   }
 
+  // Whether the input is one number that is added to all that a layer with one output gives: its
+  // bias, as exporters write layers without a slot for it.
+  [[nodiscard]] bool is_lone_bias(const Node& node, std::size_t input) const {
+    if (node.op != &ops::binary_op(ops::BinaryKind::kAdd)) return false;
+    const core::Shape& bias = graph_.type(node.inputs[input]).shape;
+    const ValueId sum = node.inputs[1 - input];
+    const NodeId layer = graph_.value(sum).producer;
+    if (bias.elements() != 1 || !layer.valid() || constant_[sum]) return false;
+    const Node& node_before = graph_.node(layer);
+    const auto& slots = node_before.op->slots();
+    const bool weighs = std::any_of(slots.begin(), slots.end(), [&](const InputSlot& slot) {
+      const auto at = static_cast<std::size_t>(slot.input);
+      return slot.slot == Slot::kParameter && at < node_before.inputs.size() &&
+             constant_[node_before.inputs[at]];
+    });
+    const core::Shape& outputs = graph_.type(sum).shape;
+    const std::size_t axis = node_before.op == &ops::conv_op() ? 1 : outputs.rank() - 1;
+    return weighs && outputs.rank() > axis && outputs[axis] == 1 &&
+           bias.rank() + axis >= outputs.rank();
+  }
+
   [[nodiscard]] Reading find(ValueId value) const {
     Reading reading;
     for (const NodeId id : readers_[value]) {
@@ -82,6 +106,7 @@ class ReadingFinder {
         if (slot == Slot::kParameter && computed_beside) reading.parameter = true;
         if (slot == Slot::kStatistic) reading.statistic = true;
         if (slot == Slot::kElementwise && computed_beside) reading.elementwise = true;
+        if (is_lone_bias(node, i)) reading.bias = true;
         if (slot && reading.by.empty()) reading.by = node.op->name();
       }
       // Rearranged only: alone, or picked from by fixed indices.
@@ -100,6 +125,7 @@ class ReadingFinder {
     into.parameter = into.parameter || from.parameter;
     into.statistic = into.statistic || from.statistic;
     into.elementwise = into.elementwise || from.elementwise;
+    into.bias = into.bias || from.bias;
     if (into.by.empty()) into.by = from.by;
   }
 
@@ -113,6 +139,7 @@ struct Place {
   const FileTensorUse* use = nullptr;
   NodeId node;
   Slot slot = Slot::kTensor;
+  std::size_t input = 0;  // of the node
 };
 
 // Directly, or behind nodes that bring the tensor into another shape or layout.
@@ -121,12 +148,13 @@ std::optional<Place> find_place(const Graph& graph, const FileTensorUse& use) {
   for (std::size_t i = use.begin.index(); i < use.end.index(); ++i) {
     const Node& node = graph.node(NodeId(i));
     if (use.input < node.inputs.size() && node.inputs[use.input] == use.value) {
-      if (const auto slot = slot_of(node, use.input)) return Place{&use, NodeId(i), *slot};
+      if (const auto slot = slot_of(node, use.input))
+        return Place{&use, NodeId(i), *slot, use.input};
     }
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const auto slot = slot_of(node, k);
       if (slot == Slot::kElementwise && same.contains(node.inputs[k])) {
-        return Place{&use, NodeId(i), *slot};
+        return Place{&use, NodeId(i), *slot, k};
       }
     }
     if (node.inputs.size() == 1 && same.contains(node.inputs[0])) same.insert(node.outputs[0]);
@@ -157,8 +185,11 @@ std::vector<Place> merged_places(const Graph& graph,
     const auto place = find_place(graph, use);
     if (!place) continue;
     const bool operand = place->slot == Slot::kElementwise;
-    if (operand && (shape.elements() <= 1 || !finder.reads_computed(graph.node(place->node)))) {
-      continue;
+    if (operand) {
+      const Node& node = graph.node(place->node);
+      const bool read = shape.elements() > 1 ? finder.reads_computed(node)
+                                             : finder.is_lone_bias(node, place->input);
+      if (!read) continue;
     }
     const bool sign = operand ? tensor.kind == "PARAMETER" : shape.rank() == 1;
     if (named || sign) places.push_back(*place);
@@ -259,7 +290,7 @@ Parameter judge(const Graph& graph,
   } else if (signs.kinds) {
     result.trained = tensor.kind == "PARAMETER";
     result.reason = result.trained ? "a parameter, says the file" : "no parameter, says the file";
-  } else if (reading.parameter) {
+  } else if (reading.parameter || reading.bias) {
     result.trained = true;
     result.reason = text("read by {}", reading.by);
   } else if (reading.elementwise && value.type.shape.elements() > 1) {

@@ -52,13 +52,13 @@ struct Parameter {
 //
 // Where the file says what is a parameter (PyTorch's dynamo exporter does), that decides. Else a
 // float tensor is trained when it reaches a parameter slot of an op, directly or through ops that
-// only rearrange it, and an operand of an elementwise op when it is no scalar and holds nothing
-// like a mask (values of -1e4 and below, or infinite). Tensors that Constant nodes hold are none
-// where the file has initializers too: exporters write their own constants so. Exporters merge
-// equal initializers of a fresh network: one whose elements are all equal and which feeds several
-// slots is split where the file, or the kind of slots, shows that it was several. Returns all
-// tensors considered, in the file's order. Throws Error(kInvalidArgument) when a glob of the rules
-// matches no tensor.
+// only rearrange it, and an operand of an elementwise op when it is no scalar (but for the bias of
+// a layer with one output) and holds nothing like a mask (values of -1e4 and below, or infinite).
+// Tensors that Constant nodes hold are none where the file has initializers too: exporters write
+// their own constants so. Exporters merge equal initializers of a fresh network: one whose elements
+// are all equal and which feeds several slots is split where the file, or the kind of slots, shows
+// that it was several. Returns all tensors considered, in the file's order. Throws
+// Error(kInvalidArgument) when a glob of the rules matches no tensor.
 std::vector<Parameter> choose_parameters(graph::Graph& graph,
                                          const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,

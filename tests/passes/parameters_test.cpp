@@ -101,6 +101,38 @@ TEST_F(Parameters, ElementwiseOperandsAreTrainedUnlessScalarsOrMasks) {
   EXPECT_EQ(named(all, "large").reason, "looks like a mask");
 }
 
+// A layer with one output, of which exporters write the bias as an addition.
+TEST_F(Parameters, TheOneBiasOfALayerIsNoScalar) {
+  const ValueId w = tensor("w", Shape{4, 1}, {1, 2, 3, 4});
+  const ValueId y = ops::add(b, ops::matmul(b, x, w), tensor("bias", Shape{1}, {0}));
+  ops::add(b, tensor("shift", Shape{1}, {1}), y);
+  ops::mul(b, y, tensor("factor", Shape{1}, {2}));
+  const ValueId wide = ops::matmul(b, x, tensor("wide", Shape{4, 2}, std::vector<float>(8, 1)));
+  ops::add(b, wide, tensor("epsilon", Shape{1}, {1}));
+  const ValueId image = b.input("image", {DType::kFloat32, Shape{2, 3, 4, 4}});
+  const ValueId map = ops::conv(b, image, filled("kernel", Shape{1, 3, 1, 1}, 1), {}, {});
+  ops::add(b, map, tensor("channel", Shape{1, 1, 1}, {0}));
+  ops::add(b, map, tensor("last", Shape{1}, {0}));
+  const std::vector<Parameter> all = choose();
+  for (const char* const name : {"bias", "channel"}) EXPECT_TRUE(named(all, name).trained) << name;
+  for (const char* const name : {"shift", "factor", "epsilon", "last"}) {
+    EXPECT_EQ(named(all, name).reason, "a scalar") << name;
+  }
+}
+
+// TorchScript's exporter keeps one of several that were equal.
+TEST_F(Parameters, MergedLoneBiasesComeApart) {
+  const ValueId bias = tensor("bias", Shape{1}, {0});
+  for (const char* const name : {"left", "right"}) {
+    const ValueId w = tensor(name, Shape{4, 1}, {1, 2, 3, 4});
+    ops::add(b, ops::matmul(b, x, w), bias);
+    use(bias, std::string(name) + "/sum", 1, true);
+  }
+  const std::vector<Parameter> all = choose();
+  EXPECT_TRUE(named(all, "left/sum/operand").trained);
+  EXPECT_TRUE(named(all, "right/sum/operand").trained);
+}
+
 TEST_F(Parameters, ConstantsThatOnlyMeetConstantsStay) {
   const ValueId a = tensor("a", Shape{4}, {1, 2, 3, 4});
   ops::add(b, x, ops::mul(b, a, tensor("c", Shape{4}, {4, 3, 2, 1})));
