@@ -14,10 +14,12 @@ function bytesText(count, step) {
   return value.toFixed(digits) + ' ' + units[unit];
 }
 
-function timeText(seconds) {
-  if (seconds >= 1) return seconds.toFixed(seconds < 10 ? 2 : 1) + ' s';
-  if (seconds >= 1e-3) return (seconds * 1e3).toFixed(seconds < 1e-2 ? 2 : 1) + ' ms';
-  return (seconds * 1e6).toFixed(0) + ' \u00b5s';
+// `step` as for bytes.
+function timeText(seconds, step) {
+  const [size, unit] = seconds >= 1 ? [1, ' s'] : seconds >= 1e-3 ? [1e-3, ' ms'] : [1e-6, ' \u00b5s'];
+  let digits = size < 1e-3 ? 0 : seconds < 10 * size ? 2 : 1;
+  if (step > 0) digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / size) - 1e-9)));
+  return (seconds / size).toFixed(digits) + unit;
 }
 
 function element(tag, attributes, text) {
@@ -317,8 +319,9 @@ class Tide {
     }
     pen.textAlign = 'center';
     pen.textBaseline = 'top';
-    for (const time of ticks(this.from, this.to, 8, false)) {
-      pen.fillText(timeText(time), this.x(time), margin.top + this.height + 26);
+    const times = ticks(this.from, this.to, 8, false);
+    for (const time of times) {
+      pen.fillText(timeText(time, times[1] - times[0]), this.x(time), margin.top + this.height + 26);
     }
   }
 
@@ -411,9 +414,10 @@ class Lines {
     const [y0, y1] = extent(1);
     const x = (value) => margin.left + (value - x0) / (x1 - x0) * (width - margin.left - margin.right);
     const y = (value) => height - margin.bottom - (value - y0) / (y1 - y0) * (height - margin.top - margin.bottom);
-    for (const at of ticks(y0, y1, 5, false)) {
+    const beside = ticks(y0, y1, 5, false);
+    for (const at of beside) {
       svg.append(drawn('line', {class: 'grid', x1: margin.left, x2: width - margin.right, y1: y(at), y2: y(at)}),
-          drawn('text', {x: margin.left - 8, y: y(at) + 4, 'text-anchor': 'end'}, this.yText(at)));
+          drawn('text', {x: margin.left - 8, y: y(at) + 4, 'text-anchor': 'end'}, this.yText(at, beside[1] - beside[0])));
     }
     const below = ticks(x0, x1, Math.max(2, width / 130), this.binary);
     for (const at of below) {
