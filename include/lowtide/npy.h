@@ -6,8 +6,8 @@
 
 namespace lowtide {
 
-// All elements of a float32 or float64 .npy in row-major order. Throws Error: kIo, kInvalidFile,
-// kInvalidArgument for other element types.
+// All elements of an .npy of floats or integers in row-major order. Throws Error: kIo,
+// kInvalidFile, kInvalidArgument for bool, kUnsupported for other element types.
 std::vector<float> read_npy_floats(const std::filesystem::path& path);
 
 }  // namespace lowtide

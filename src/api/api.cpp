@@ -77,14 +77,12 @@ std::vector<float> read_npy_floats(const std::filesystem::path& path) {
   const data::StoredArray array = data::open_npy(data::ByteSource::open(path));
   return core::visit(array.dtype, [&](auto tag) -> std::vector<float> {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      throw Error(ErrorCode::kInvalidArgument, path.string() + ": holds bool, numbers are needed");
+    } else {
       std::vector<T> elements(static_cast<std::size_t>(array.shape.elements()));
       array.read(0, std::as_writable_bytes(std::span(elements)));
       return {elements.begin(), elements.end()};
-    } else {
-      throw Error(ErrorCode::kInvalidArgument, path.string() + ": holds " +
-                                                   std::string(core::name(array.dtype)) +
-                                                   ", floats are needed");
     }
   });
 }

@@ -33,6 +33,7 @@ constexpr std::array kEntries = {
     Entry{"u1", DType::kUint8},   Entry{"u2", DType::kUint16},  Entry{"u4", DType::kUint32},
     Entry{"u8", DType::kUint64},  Entry{"b1", DType::kBool},
 };
+constexpr std::string_view kHalf = "f2";  // read as float32
 
 // What the dictionary says.
 struct Description {
@@ -149,6 +150,8 @@ class HeaderParser {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc() || value < 0) throw malformed();
     at_ += static_cast<std::size_t>(end - begin);
+    // NumPy under Python 2 wrote "(3L,)".
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;
     return value;
   }
 
@@ -157,18 +160,21 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-// "<f4" is a byte order and a type.
+std::string_view code_of(const std::string& descr) {
+  return std::string_view(descr).substr(std::min<std::size_t>(1, descr.size()));
+}
+
+// "<f4" is a byte order and a type; that of halves is one of as many bytes.
 std::pair<DType, std::endian> element_of(const std::string& descr, const std::string& name) {
-  const std::string_view code =
-      std::string_view(descr).substr(std::min<std::size_t>(1, descr.size()));
+  const std::string_view code = code_of(descr) == kHalf ? "u2" : code_of(descr);
   const auto* entry = std::ranges::find(kEntries, code, &Entry::code);
   const char order = descr.empty() ? '\0' : descr.front();
   const bool known =
       entry != kEntries.end() && (order == '<' || order == '>' || order == '|' || order == '=');
   if (!known) {
     throw core::fail(ErrorCode::kUnsupported,
-                     "{}: element type '{}' is not supported; float32, float64, bool and integers "
-                     "of 8 to 64 bits are",
+                     "{}: element type '{}' is not supported; floats of 16 to 64 bits, bool and "
+                     "integers of 8 to 64 bits are",
                      name, descr);
   }
   if (order == '|' && core::element_bytes(entry->dtype) != Bytes(1)) {
@@ -216,17 +222,17 @@ std::pair<std::string, Bytes> header_text(const ByteSource& source) {
 
 }  // namespace
 
-StoredArray open_npy(const ByteSource& source) {
+StoredArray open_npy(const ByteSource& source, const std::filesystem::path& temp_directory) {
   const auto [text, begin] = header_text(source);
   Description description = HeaderParser(text, source.name()).parse();
   const auto [dtype, order] = element_of(description.descr, source.name());
   StoredArray array = array_at(source, begin, dtype, std::move(description.dims), order);
-  if (description.column_major && order_matters(array.shape)) {
-    throw core::fail(ErrorCode::kUnsupported,
-                     "{}: column-major (Fortran) order is not supported; save a C-ordered array",
-                     source.name());
+  if (code_of(description.descr) == kHalf) {
+    array.dtype = DType::kFloat32;
+    array.halves = true;
   }
-  return array;
+  const bool columns = description.column_major && order_matters(array.shape);
+  return columns ? put_into_rows(array, temp_directory) : array;
 }
 
 std::vector<std::byte> npy_header(core::DType dtype, const core::Shape& shape) {

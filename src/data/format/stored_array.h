@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct StoredArray {
   core::Shape shape;
   std::endian order = std::endian::native;
   ByteSource elements;
+  bool halves = false;  // float32 that the file keeps as float16
+
+  // Of one element in the file.
+  [[nodiscard]] std::size_t stored_width() const;
 
   // Fills `out`, a whole number of elements, in native byte order from flat index `first` on.
   void read(std::int64_t first, std::span<std::byte> out) const;
@@ -31,5 +36,10 @@ StoredArray array_at(const ByteSource& source,
                      core::DType dtype,
                      std::vector<std::int64_t> dims,
                      std::endian order);
+
+// The array whose elements stand column after column in the file (Fortran's order). They are put
+// into rows once, in a temporary file in `directory` (empty: /var/tmp, then /tmp). Throws
+// Error(kUnsupported) for rows too long to be held.
+StoredArray put_into_rows(const StoredArray& columns, const std::filesystem::path& directory);
 
 }  // namespace lowtide::data

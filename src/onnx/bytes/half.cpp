@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/half.h"
 #include "core/text.h"
 
 namespace lowtide::onnx {
@@ -17,16 +18,6 @@ constexpr std::size_t kWidth = sizeof(std::uint16_t);
 std::uint32_t without_bits(std::uint32_t number, unsigned bits) {
   const std::uint32_t below_half = (1U << (bits - 1)) - 1;
   return (number + below_half + (number >> bits & 1U)) >> bits;
-}
-
-float widened_float16(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000U) << 16U;
-  const std::uint32_t exponent = half >> 10U & 31U;
-  const std::uint32_t fraction = half & 1023U;
-  if (exponent == 0)
-    return std::copysign(std::ldexp(static_cast<float>(fraction), -24), std::bit_cast<float>(sign));
-  const std::uint32_t rebased = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | rebased << 23U | fraction << 13U);
 }
 
 std::uint16_t rounded_float16(float value) {
@@ -52,7 +43,7 @@ std::uint16_t rounded_bfloat16(float value) {
 }  // namespace
 
 float half_to_float(Half half, std::uint16_t bits) {
-  return half == Half::kFloat16 ? widened_float16(bits)
+  return half == Half::kFloat16 ? core::from_float16(bits)
                                 : std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
