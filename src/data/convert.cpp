@@ -220,8 +220,12 @@ std::vector<Moments> moments_of_values(const Census& census, const Rows& rows) {
       for (std::size_t i = first; i < first + rows.inner; ++i) {
         const auto value = static_cast<double>(element<T>(raw, i));
         if (!std::isfinite(value)) {
-          throw core::fail(ErrorCode::kNumeric, "array '{}', sample {}: {} is not finite",
-                           census.what().name, samples[i / (rows.channels * rows.inner)], value);
+          const std::size_t width = rows.channels * rows.inner;
+          throw core::fail(ErrorCode::kNumeric, "array '{}', {}: {} is not finite",
+                           census.what().name,
+                           census.dataset.place(census.field, samples[i / width],
+                                                static_cast<std::int64_t>(i % width)),
+                           value);
         }
         sums[channel].add(value);
       }
@@ -243,22 +247,6 @@ std::vector<float> parse_floats(std::string_view text) {
     if (text.empty()) return values;
     if (!text.starts_with(',')) return {};
     text.remove_prefix(1);
-  }
-}
-
-template <class T>
-void check_labels_of(std::string_view array,
-                     std::span<const T> labels,
-                     std::span<const std::int64_t> samples,
-                     const LabelRange& range) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::int64_t label = labels[i];
-    if ((label >= 0 && label < range.classes) || label == range.ignore_index) continue;
-    throw core::fail(
-        ErrorCode::kInvalidArgument, "array '{}', sample {}: label {} is outside [0, {}){}", array,
-        samples[i / (labels.size() / samples.size())], label, range.classes,
-        range.ignore_index ? core::text(" and is not {}, which is ignored", *range.ignore_index)
-                           : std::string());
   }
 }
 
@@ -347,28 +335,33 @@ void to_int32(const Field& field, std::span<const std::byte> raw, std::span<std:
   to_integer(field, raw, out);
 }
 
-void check_finite(std::string_view array,
-                  std::span<const float> values,
-                  std::span<const std::int64_t> samples) {
+std::optional<std::size_t> find_not_finite(std::span<const float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    throw core::fail(ErrorCode::kNumeric, "array '{}', sample {}: {} is not finite", array,
-                     samples[i / (values.size() / samples.size())], values[i]);
+    if (!std::isfinite(values[i])) return i;
   }
+  return std::nullopt;
 }
 
-void check_labels(std::string_view array,
-                  std::span<const std::int64_t> labels,
-                  std::span<const std::int64_t> samples,
-                  const LabelRange& range) {
-  check_labels_of(array, labels, samples, range);
+std::optional<Outside> find_outside(core::DType dtype,
+                                    std::span<const std::byte> elements,
+                                    const IntegerRange& range) {
+  return core::visit(dtype, [&](auto tag) -> std::optional<Outside> {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_floating_point_v<T>) {
+      for (std::size_t i = 0; i < elements.size() / sizeof(T); ++i) {
+        const auto x = element<T>(elements, i);
+        const bool inside = std::cmp_greater_equal(x, range.first) && std::cmp_less(x, range.end);
+        if (inside || (range.ignored && std::cmp_equal(x, *range.ignored))) continue;
+        return Outside{i, static_cast<std::int64_t>(x)};
+      }
+    }
+    return std::nullopt;
+  });
 }
 
-void check_labels(std::string_view array,
-                  std::span<const std::int32_t> labels,
-                  std::span<const std::int64_t> samples,
-                  const LabelRange& range) {
-  check_labels_of(array, labels, samples, range);
+std::string describe_missing_row(std::int64_t index, std::int64_t rows) {
+  return core::text("{} is none of the {} rows that the network looks up, 0 to {}", index, rows,
+                    rows - 1);
 }
 
 }  // namespace lowtide::data

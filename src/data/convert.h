@@ -50,26 +50,30 @@ void to_float32(const Field& field,
 void to_int64(const Field& field, std::span<const std::byte> raw, std::span<std::int64_t> out);
 void to_int32(const Field& field, std::span<const std::byte> raw, std::span<std::int32_t> out);
 
-// Throws Error(kNumeric) naming the array and the sample of the first NaN or infinity. `samples`
-// are the batch's; values lie sample after sample.
-void check_finite(std::string_view array,
-                  std::span<const float> values,
-                  std::span<const std::int64_t> samples);
+// The first that is a NaN or an infinity.
+std::optional<std::size_t> find_not_finite(std::span<const float> values);
 
-// Which labels a loss takes: [0, classes), and the one it ignores.
-struct LabelRange {
-  std::int64_t classes = 0;
-  std::optional<std::int64_t> ignore_index;
+// What integers may be: [first, end), and one that stands for nothing.
+struct IntegerRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  std::optional<std::int64_t> ignored = std::nullopt;
 };
 
-// Throws Error(kInvalidArgument) naming array, sample, value and range of the first label outside.
-void check_labels(std::string_view array,
-                  std::span<const std::int64_t> labels,
-                  std::span<const std::int64_t> samples,
-                  const LabelRange& range);
-void check_labels(std::string_view array,
-                  std::span<const std::int32_t> labels,
-                  std::span<const std::int64_t> samples,
-                  const LabelRange& range);
+struct Outside {
+  std::size_t at = 0;
+  std::int64_t value = 0;
+};
+
+// The first outside, of elements of an integer type or bool.
+std::optional<Outside> find_outside(core::DType dtype,
+                                    std::span<const std::byte> elements,
+                                    const IntegerRange& range);
+
+// The indices that pick from so many rows, as ONNX counts them: negative ones from the end.
+constexpr IntegerRange indices_of(std::int64_t rows) { return {.first = -rows, .end = rows}; }
+
+// "9 is none of the 7 rows that the network looks up, 0 to 6", for messages.
+std::string describe_missing_row(std::int64_t index, std::int64_t rows);
 
 }  // namespace lowtide::data

@@ -129,7 +129,8 @@ std::unique_ptr<Dataset> open_npz(const fs::path& source, const OpenOptions& opt
   }
   std::vector<NamedArray> arrays;
   for (const std::size_t i : wanted(archive.name(), present, options)) {
-    arrays.push_back({present[i], open_npy(archive.open(*members[i], options.temp_directory))});
+    const fs::path& temp = options.temp_directory;
+    arrays.push_back({present[i], open_npy(archive.open(*members[i], temp), temp)});
   }
   return assemble(archive.name(), std::move(arrays));
 }
@@ -148,7 +149,8 @@ std::unique_ptr<Dataset> open_npy_folder(const fs::path& folder,
                                          const OpenOptions& options) {
   std::vector<NamedArray> arrays;
   for (const std::size_t i : wanted(folder.string(), present, options)) {
-    arrays.push_back({present[i], open_npy(ByteSource::open(folder / (present[i] + ".npy")))});
+    arrays.push_back({present[i], open_npy(ByteSource::open(folder / (present[i] + ".npy")),
+                                           options.temp_directory)});
   }
   return assemble(folder.string(), std::move(arrays));
 }
@@ -212,6 +214,14 @@ std::size_t Dataset::index(std::string_view field) const {
   for (const Field& present : fields_) names.push_back(present.name);
   throw core::fail(ErrorCode::kInvalidArgument, "{}: no array '{}'; it holds {}", name_, field,
                    listed(names));
+}
+
+std::string Dataset::place(std::size_t field,
+                           std::int64_t sample,
+                           std::int64_t element,
+                           std::optional<std::int64_t> /*epoch*/) const {
+  if (fields_[field].sample_shape.elements() == 1) return core::text("sample {}", sample);
+  return core::text("sample {}, element {}", sample, element);
 }
 
 std::shared_ptr<const Dataset> open(const fs::path& source, const OpenOptions& options) {

@@ -64,6 +64,13 @@ class Dataset {
     read(field, samples, out);
   }
 
+  // Where an element of a sample stands in the source, for messages; `epoch` as for
+  // read_in_epoch(). "sample 3, element 2" where nothing better can be said.
+  [[nodiscard]] virtual std::string place(std::size_t field,
+                                          std::int64_t sample,
+                                          std::int64_t element,
+                                          std::optional<std::int64_t> epoch = std::nullopt) const;
+
   // What it holds on the heap as long as it lives, and what one call of read() does while it runs.
   // Where the latter is not nothing, samples are made rather than copied: several threads pay.
   [[nodiscard]] virtual Bytes held() const { return {}; }
@@ -71,6 +78,8 @@ class Dataset {
 
   // What integer labels stand for, label 0 first; empty where the data does not say.
   [[nodiscard]] std::span<const std::string> class_names() const { return class_names_; }
+  // Of a table the columns that a sample's features come from, in their order.
+  [[nodiscard]] std::span<const std::string> columns() const { return columns_; }
   // What a user should know of how the data was taken.
   [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
@@ -79,6 +88,7 @@ class Dataset {
       : name_(std::move(name)), samples_(samples), fields_(std::move(fields)) {}
 
   std::vector<std::string> class_names_;
+  std::vector<std::string> columns_;
   std::vector<std::string> notes_;
 
  private:
@@ -115,6 +125,8 @@ struct OpenOptions {
   std::uint64_t seed = 0;                // of random choices in epochs
   // Names that labels stand for, in order, where they are settled already: any other is refused.
   std::vector<std::string> class_names = {};
+  // The columns of a table in their order, where they are settled already: a file has just these.
+  std::vector<std::string> columns = {};
   ImageOptions image = {};
   TokenOptions tokens = {};
 };

@@ -44,9 +44,9 @@ void check_target(const Field& field, const Target& target) {
     }
     check_normalization(field, *target.normalization);
   }
-  if (target.labels && !integral) {
-    throw core::fail(ErrorCode::kInvalidArgument, "array '{}': labels are int64 or int32, not {}",
-                     field.name, core::name(wanted));
+  if ((target.labels || target.indices) && !core::is_integer(wanted) && wanted != DType::kBool) {
+    throw core::fail(ErrorCode::kInvalidArgument, "array '{}': {} are integers, not {}", field.name,
+                     target.labels ? "labels" : "indices", core::name(wanted));
   }
 }
 
@@ -225,14 +225,47 @@ void Loader::fill_array(const Target& target,
   } else {
     read(target.field, samples, out);
   }
+  check(target, samples, out);
+}
+
+void Loader::check(const Target& target,
+                   std::span<const std::int64_t> samples,
+                   std::span<const std::byte> elements) const {
+  const Field& field = dataset_.fields()[target.field];
+  const auto place = [&](std::size_t i) {
+    const auto width = static_cast<std::size_t>(field.sample_shape.elements());
+    return dataset_.place(target.field, samples[i / width], static_cast<std::int64_t>(i % width),
+                          in_epochs_ ? std::optional(epoch_) : std::nullopt);
+  };
   if (target.dtype == DType::kFloat32 && target.check_finite) {
-    check_finite(field.name, as<const float>(out), samples);
+    const std::span<const float> values(reinterpret_cast<const float*>(elements.data()),
+                                        elements.size() / sizeof(float));
+    if (const auto bad = find_not_finite(values)) {
+      throw core::fail(ErrorCode::kNumeric, "array '{}', {}: {} is not finite", field.name,
+                       place(*bad), values[*bad]);
+    }
+    const auto share = [](float x) { return x >= 0 && x <= 1; };
+    const auto other = std::find_if_not(values.begin(), values.end(), share);
+    if (target.check_shares && other != values.end()) {
+      throw core::fail(ErrorCode::kInvalidArgument,
+                       "array '{}', {}: {} is outside [0, 1], which binary cross-entropy takes",
+                       field.name, place(static_cast<std::size_t>(other - values.begin())), *other);
+    }
   }
-  if (target.labels && target.dtype == DType::kInt64) {
-    check_labels(field.name, as<const std::int64_t>(out), samples, *target.labels);
+  if (target.labels) {
+    const IntegerRange& range = *target.labels;
+    if (const auto bad = find_outside(target.dtype, elements, range)) {
+      throw core::fail(
+          ErrorCode::kInvalidArgument, "array '{}', {}: label {} is outside [0, {}){}", field.name,
+          place(bad->at), bad->value, range.end,
+          range.ignored ? core::text(" and is not {}, which is ignored", *range.ignored) : "");
+    }
   }
-  if (target.labels && target.dtype == DType::kInt32) {
-    check_labels(field.name, as<const std::int32_t>(out), samples, *target.labels);
+  if (target.indices) {
+    if (const auto bad = find_outside(target.dtype, elements, *target.indices)) {
+      throw core::fail(ErrorCode::kInvalidArgument, "array '{}', {}: {}", field.name,
+                       place(bad->at), describe_missing_row(bad->value, target.indices->end));
+    }
   }
 }
 

@@ -28,7 +28,9 @@ struct Target {
   core::DType dtype = core::DType::kFloat32;
   std::optional<Normalization> normalization = std::nullopt;  // float32 only
   bool check_finite = true;                                   // float32 only
-  std::optional<LabelRange> labels = std::nullopt;            // int64 and int32 only
+  bool check_shares = false;                                  // float32 only: within [0, 1]
+  std::optional<IntegerRange> labels = std::nullopt;          // integers only
+  std::optional<IntegerRange> indices = std::nullopt;         // the same, of rows looked up
 };
 
 struct Batch {
@@ -91,6 +93,9 @@ class Loader {
   void fill_array(const Target& target,
                   std::span<const std::int64_t> samples,
                   std::span<std::byte> out);
+  void check(const Target& target,
+             std::span<const std::int64_t> samples,
+             std::span<const std::byte> elements) const;
 
   const Dataset& dataset_;
   Sampler sampler_;

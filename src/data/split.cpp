@@ -25,6 +25,7 @@ Subset::Subset(std::shared_ptr<const Dataset> whole, std::vector<std::int64_t> c
       whole_(std::move(whole)),
       chosen_(std::move(chosen)) {
   class_names_.assign(whole_->class_names().begin(), whole_->class_names().end());
+  columns_.assign(whole_->columns().begin(), whole_->columns().end());
 }
 
 Bytes Subset::held() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,12 @@ class Subset final : public Dataset {
                      std::span<const std::int64_t> samples,
                      std::int64_t epoch,
                      std::span<std::byte> out) const override;
+  [[nodiscard]] std::string place(std::size_t field,
+                                  std::int64_t sample,
+                                  std::int64_t element,
+                                  std::optional<std::int64_t> epoch) const override {
+    return whole_->place(field, chosen_[static_cast<std::size_t>(sample)], element, epoch);
+  }
   [[nodiscard]] Bytes held() const override;
   [[nodiscard]] Bytes held_while_reading() const override { return whole_->held_while_reading(); }
 

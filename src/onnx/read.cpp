@@ -117,6 +117,9 @@ Model Importer::import() {
   if (file_.opsets.empty()) {
     throw fail(ErrorCode::kInvalidFile, "the model imports no version of ONNX's operators");
   }
+  if (file_.graph.outputs.empty()) {
+    throw fail(ErrorCode::kInvalidFile, "the model has no outputs");
+  }
   const auto opset = file_.opsets.find("");
   model_.path = file_.path;
   model_.opset =
@@ -216,8 +219,8 @@ void Importer::add_node(Scope& scope, const FileNode& node, const NodeOrder& ord
     builder_.set_scope(node.label());
     std::vector<ValueId> results =
         is_builtin(node) ? add_builtin(scope, node) : apply_rule(scope, node, order);
-    if (node.domain.empty() && node.type == "SplitToSequence") {
-      scope.sequences.emplace(node.outputs.at(0), std::exchange(results, {}));
+    if (node.domain.empty() && node.type == "SplitToSequence" && !node.outputs.empty()) {
+      scope.sequences.emplace(node.outputs.front(), std::exchange(results, {}));
     }
     if (!results.empty() && results[0].valid()) model_.nodes.emplace(node.label(), results[0]);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {

@@ -92,12 +92,19 @@ class Window {
                  file_.path, shape_[1], session_.output_name(0), type.str());
     }
     kinds_ = shape[2];
+    known_ = session_.rows_picked_by(input_.name).value_or(kinds_);
   }
 
-  [[nodiscard]] std::int64_t kinds() const { return kinds_; }
+  // How many tokens it can read.
+  [[nodiscard]] std::int64_t known() const { return known_; }
 
   // The logits of what follows the tokens.
   std::span<const float> logits(std::span<const std::int64_t> tokens) {
+    if (tokens.back() >= known_) {
+      throw fail(ErrorCode::kInvalidArgument,
+                 "{}: the network wrote token {}, and it can read 0 to {} only", file_.path,
+                 tokens.back(), known_ - 1);
+    }
     const auto most = static_cast<std::size_t>(shape_[1]);
     tokens = tokens.last(std::min(tokens.size(), most));
     write(tokens);
@@ -127,7 +134,8 @@ class Window {
   onnx::ValueInfo input_;
   core::Shape shape_;
   Session session_;
-  std::int64_t kinds_ = 0;
+  std::int64_t kinds_ = 0;  // of tokens that it can write
+  std::int64_t known_ = 0;
 };
 
 }  // namespace
@@ -184,10 +192,10 @@ void generate(const GenerateSettings& settings, const std::function<void(std::in
   Window window(settings, machine);
   std::vector<std::int64_t> tokens = settings.prompt;
   for (const std::int64_t token : tokens) {
-    if (token >= 0 && token < window.kinds()) continue;
+    if (token >= 0 && token < window.known()) continue;
     throw fail(ErrorCode::kInvalidArgument,
                "{}: the prompt has token {}, the network knows 0 to {}",
-               settings.model.path.string(), token, window.kinds() - 1);
+               settings.model.path.string(), token, window.known() - 1);
   }
   const Choice choice{.temperature = settings.temperature, .top_k = settings.top_k};
   for (std::int64_t i = 0; i < settings.tokens; ++i) {

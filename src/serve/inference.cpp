@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "data/convert.h"
 #include "data/format/npy.h"
 #include "data/format/npz_writer.h"
 #include "onnx/input_shapes.h"
@@ -56,6 +57,19 @@ std::vector<Input> open_inputs(const onnx::ModelFile& file, const RunSettings& s
   return result;
 }
 
+// What of an input is an index and lies in no row.
+void check_indices(const Session& session,
+                   const Input& input,
+                   std::span<const std::byte> elements) {
+  const std::optional<std::int64_t> rows = session.rows_picked_by(input.name);
+  if (!rows) return;
+  const auto bad = data::find_outside(input.array.dtype, elements, data::indices_of(*rows));
+  if (!bad) return;
+  throw fail(ErrorCode::kInvalidArgument, "{}: input '{}', element {}: {}",
+             input.array.elements.name(), input.name, bad->at,
+             data::describe_missing_row(bad->value, *rows));
+}
+
 OutputSummary summarize(const std::string& name,
                         const core::TensorType& type,
                         std::span<const std::byte> bytes) {
@@ -70,6 +84,7 @@ OutputSummary summarize(const std::string& name,
       summary.mean += x / static_cast<double>(type.shape.elements());
     }
   });
+  if (std::isnan(summary.mean)) summary.mean = NAN;  // one without a sign, which would be printed
   return summary;
 }
 
@@ -84,7 +99,9 @@ std::vector<OutputSummary> run(const RunSettings& settings) {
   const Session session(file, shapes, settings.memory, machine);
   for (const Input& input : inputs) {
     const std::span<std::byte> place = session.input(input.name);
-    if (!place.empty()) input.array.read(0, place);
+    if (place.empty()) continue;
+    input.array.read(0, place);
+    check_indices(session, input, place);
   }
   session.step();
   std::vector<OutputSummary> result;

@@ -1,10 +1,13 @@
 #include "serve/session.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "ops/catalog.h"
+#include "ops/gather/gather.h"
 #include "ops/layout/layout.h"
+#include "ops/reshape/reshape.h"
 #include "passes/fuse/fuse.h"
 #include "plan/planner.h"
 #include "run/costs.h"
@@ -15,12 +18,21 @@
 namespace lowtide::serve {
 namespace {
 
+// What stands for an input that is an output: a node, for only what nodes read has a place.
+graph::ValueId pass_on(graph::GraphBuilder& builder, graph::ValueId input) {
+  ops::Reshape same{.target = builder.type(input).shape.dims(), .allow_zero = true};
+  return builder.add_one(ops::reshape_op(), graph::Attrs::of(std::move(same)), {input});
+}
+
 // The model for those inputs, its outputs in the plain layout.
 onnx::Model build(const onnx::ModelFile& file, const std::map<std::string, core::Shape>& shapes) {
   onnx::Model model = onnx::build(file, {.shapes = shapes, .catalog = ops::catalog()});
   passes::fuse(model.graph);
   graph::GraphBuilder builder(model.graph);
-  for (graph::ValueId& output : model.graph.outputs()) output = ops::to_plain(builder, output);
+  for (graph::ValueId& output : model.graph.outputs()) {
+    output = ops::to_plain(builder, output);
+    if (model.graph.value(output).role == graph::Role::kInput) output = pass_on(builder, output);
+  }
   return model;
 }
 
@@ -62,11 +74,18 @@ Session::Session(const onnx::ModelFile& file,
   program_.emplace(run::Program::bind(graph, plan, kernels_, arena_->data()));
 }
 
-std::span<std::byte> Session::input(const std::string& name) const {
+graph::ValueId Session::input_value(const std::string& name) const {
   const auto at = std::find(model_.input_names.begin(), model_.input_names.end(), name);
   LT_CHECK(at != model_.input_names.end(), "an input of the file is in the model");
-  return program_->bytes(
-      model_.graph.inputs()[static_cast<std::size_t>(at - model_.input_names.begin())]);
+  return model_.graph.inputs()[static_cast<std::size_t>(at - model_.input_names.begin())];
+}
+
+std::span<std::byte> Session::input(const std::string& name) const {
+  return program_->bytes(input_value(name));
+}
+
+std::optional<std::int64_t> Session::rows_picked_by(const std::string& name) const {
+  return ops::rows_picked_by(model_.graph, input_value(name));
 }
 
 const core::TensorType& Session::output_type(std::size_t i) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ class Session {
 
   // Where an input is to be written before a step; empty where nothing reads it.
   [[nodiscard]] std::span<std::byte> input(const std::string& name) const;
+  // Of an input that holds indices: how many rows they pick from, if that can be told.
+  [[nodiscard]] std::optional<std::int64_t> rows_picked_by(const std::string& name) const;
   void step() const { program_->step({}); }
 
   // The file's outputs, in its order and in row-major order, after a step.
@@ -44,6 +47,8 @@ class Session {
   [[nodiscard]] std::span<const std::byte> output(std::size_t i) const;
 
  private:
+  [[nodiscard]] graph::ValueId input_value(const std::string& name) const;
+
   onnx::Model model_;
   run::Kernels kernels_;
   std::optional<memory::Arena> arena_;

@@ -11,12 +11,16 @@ std::vector<data::Target> loader_targets(const Recipe& recipe, const data::Datas
     targets.push_back({.field = same_field(feed.field),
                        .dtype = feed.dtype,
                        .normalization = feed.normalization});
+    if (feed.rows) targets.back().indices = data::indices_of(*feed.rows);
   }
   data::Target labels{.field = same_field(recipe.label_field), .dtype = core::DType::kFloat32};
   if (recipe.loss.kind == LossKind::kCrossEntropy) {
     labels.dtype = core::DType::kInt64;
-    labels.labels = data::LabelRange{recipe.loss.classes, recipe.loss.ignore_index};
+    labels.labels =
+        data::IntegerRange{.end = recipe.loss.classes, .ignored = recipe.loss.ignore_index};
   }
+  labels.check_shares = recipe.loss.kind == LossKind::kBinaryCrossEntropy ||
+                        recipe.loss.kind == LossKind::kProbabilityBinaryCrossEntropy;
   targets.push_back(labels);
   return targets;
 }

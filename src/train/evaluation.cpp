@@ -65,7 +65,7 @@ EvalReport evaluate(const EvalSettings& settings) {
   EvalReport result = totals.report(configuration.main().pass, recipe.loss);
   result.samples = recipe.dataset->samples();
   const std::span<const std::string> classes = recipe.dataset->class_names();
-  result.classes = classes.empty() ? remembered_classes(recipe.file)
+  result.classes = classes.empty() ? remembered_names(recipe.file, kClassesKey)
                                    : std::vector(classes.begin(), classes.end());
   result.budget = report.budget;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

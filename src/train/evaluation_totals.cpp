@@ -33,6 +33,7 @@ void EvaluationTotals::add(const Unit& unit, const Loss& loss, const data::Batch
 EvalReport EvaluationTotals::report(const PassGraph& pass, const Loss& loss) const {
   EvalReport report;
   report.loss = weight_ > 0 ? loss_ / weight_ : 0.0;
+  if (std::isnan(report.loss)) report.loss = NAN;  // one without a sign, which would be printed
   std::map<std::string, double>& metrics = report.metrics;
   const auto share = [&](std::int64_t hits) {
     return static_cast<double>(hits) / static_cast<double>(counted_);
@@ -43,7 +44,7 @@ EvalReport EvaluationTotals::report(const PassGraph& pass, const Loss& loss) con
   }
   if (weight_ <= 0) return report;
   if (pass.absolute_error.valid()) metrics["mae"] = absolute_error_ / weight_;
-  if (loss.has_perplexity()) metrics["perplexity"] = std::exp(loss_ / weight_);
+  if (loss.has_perplexity()) metrics["perplexity"] = std::exp(report.loss);
   return report;
 }
 

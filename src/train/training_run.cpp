@@ -363,7 +363,9 @@ void TrainingRun::save(const std::filesystem::path& path) const {
     trained.metadata.emplace(kNormalizationKey, recipe_.feeds[0].normalization->str());
   }
   const std::span<const std::string> classes = recipe_.dataset->class_names();
-  if (!classes.empty()) trained.metadata.emplace(kClassesKey, classes_text(classes));
+  if (!classes.empty()) trained.metadata.emplace(kClassesKey, names_text(classes));
+  const std::span<const std::string> columns = recipe_.dataset->columns();
+  if (!columns.empty()) trained.metadata.emplace(kColumnsKey, names_text(columns));
   onnx::write_trained(recipe_.model_path, path, trained);
 }
 

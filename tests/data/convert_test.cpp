@@ -104,30 +104,25 @@ TEST(ToInteger, ConvertsWhatFitsAndNamesWhatDoesNot) {
   });
 }
 
-TEST(Checks, NameTheSample) {
-  const std::vector<std::int64_t> samples = {40, 41, 7};
-  check_finite("x", std::vector<float>{1, 2, 3, 4, 5, 6}, samples);
-  expect_error(ErrorCode::kNumeric, {"'x', sample 7: nan"}, [&] {
-    check_finite("x", std::vector<float>{1, 2, 3, 4, 5, std::nanf("")}, samples);
-  });
-  expect_error(ErrorCode::kNumeric, {"'x', sample 41: -inf"}, [&] {
-    check_finite("x", std::vector<float>{1, 2, -kInfinity, 4, 5, 6}, samples);
-  });
+TEST(Checks, FindWhatIsNotFinite) {
+  EXPECT_EQ(find_not_finite(std::vector<float>{1, 2, 3}), std::nullopt);
+  EXPECT_EQ(find_not_finite(std::vector<float>{1, 2, std::nanf(""), kInfinity}), 2U);
+  EXPECT_EQ(find_not_finite(std::vector<float>{-kInfinity}), 0U);
 }
 
-TEST(Checks, LabelsStayInRangeOrAreIgnored) {
-  const std::vector<std::int64_t> samples = {40, 41, 7};
-  check_labels("label", std::vector<std::int64_t>{0, 9, 5}, samples, {.classes = 10});
-  check_labels("label", std::vector<std::int32_t>{0, -100, 5}, samples,
-               {.classes = 10, .ignore_index = -100});
-  expect_error(
-      ErrorCode::kInvalidArgument, {"'label', sample 41: label 10 is outside [0, 10)"}, [&] {
-        check_labels("label", std::vector<std::int64_t>{0, 10, 5}, samples, {.classes = 10});
-      });
-  expect_error(ErrorCode::kInvalidArgument, {"sample 40: label -1", "-100, which is ignored"}, [&] {
-    check_labels("label", std::vector<std::int32_t>{-1, 0, 5}, samples,
-                 {.classes = 10, .ignore_index = -100});
-  });
+TEST(Checks, FindIntegersOutsideARange) {
+  const auto find = [](const auto& values, const IntegerRange& range) {
+    using T = typename std::decay_t<decltype(values)>::value_type;
+    return find_outside(core::dtype_of<T>(), std::as_bytes(std::span(values)), range);
+  };
+  const std::vector<std::int64_t> labels = {0, 9, -100, 10};
+  EXPECT_FALSE(find(std::vector<std::int64_t>{0, 9}, {.end = 10}));
+  EXPECT_EQ(find(labels, {.end = 10})->at, 2U);
+  EXPECT_EQ(find(labels, {.end = 10, .ignored = -100})->at, 3U);
+  EXPECT_EQ(find(labels, {.end = 10, .ignored = -100})->value, 10);
+  EXPECT_FALSE(find(std::vector<std::int32_t>{-7, 6}, indices_of(7)));
+  EXPECT_EQ(find(std::vector<std::int32_t>{-7, -8}, indices_of(7))->value, -8);
+  EXPECT_EQ(find(std::vector<std::uint8_t>{0, 200}, indices_of(128))->value, 200);
 }
 
 TEST(ComputeNormalization, IsExactForBytes) {

@@ -16,6 +16,7 @@
 #include "data/allocation_count.h"
 #include "data/memory_dataset.h"
 #include "data/scratch.h"
+#include "data/split.h"
 
 namespace lowtide::data {
 namespace {
@@ -46,7 +47,7 @@ std::unique_ptr<MemoryDataset> ten_samples() {
 std::vector<Target> targets() {
   return {{.field = 0},
           {.field = 1, .normalization = Normalization{{0.5F}, {0.5F}}},
-          {.field = 2, .dtype = DType::kInt64, .labels = LabelRange{3, std::nullopt}}};
+          {.field = 2, .dtype = DType::kInt64, .labels = IntegerRange{.end = 3}}};
 }
 
 template <class T>
@@ -135,10 +136,34 @@ TEST_P(Loading, ChecksValues) {
   expect_error(ErrorCode::kNumeric, {"'x', sample 1"}, [&] { checked.next(); });
   Loader unchecked(dataset, sampler, {{.field = 0, .check_finite = false}}, options());
   EXPECT_EQ(unchecked.next().samples, 2);
+  MemoryDataset odds(2, {{"x", DType::kFloat32, core::Shape()}});
+  odds.set<float>(0, {1, 1.5F});
+  Loader shares(odds, sampler, {{.field = 0, .check_shares = true}}, options());
+  expect_error(ErrorCode::kInvalidArgument, {"'x', sample 1: 1.5 is outside [0, 1]"},
+               [&] { shares.next(); });
   Loader labels(dataset, sampler,
-                {{.field = 1, .dtype = DType::kInt64, .labels = LabelRange{5, std::nullopt}}},
+                {{.field = 1, .dtype = DType::kInt64, .labels = IntegerRange{.end = 5}}},
                 options());
   expect_error(ErrorCode::kInvalidArgument, {"'label', sample 1: label 5"}, [&] { labels.next(); });
+}
+
+TEST_P(Loading, NamesIndicesThatPickNoRow) {
+  const auto dataset = std::make_shared<MemoryDataset>(
+      4, std::vector<Field>{{"ids", DType::kInt32, core::Shape({2})}});
+  dataset->set<std::int32_t>(0, {0, 1, 2, 3, -4, 0, 1, 4});
+  const Sampler sampler(4, 2, {.shuffle = false});
+  Loader loader(*dataset, sampler, {{.field = 0, .dtype = DType::kInt64, .indices = indices_of(4)}},
+                options());
+  loader.next();
+  expect_error(ErrorCode::kInvalidArgument,
+               {"memory: array 'ids', sample 3, element 1: 4 is none of the 4 rows", "0 to 3"},
+               [&] { loader.next(); });
+  // Of a part the samples are named as the whole counts them.
+  const Subset part(dataset, {1, 3});
+  Loader of_part(part, Sampler(2, 1, {.shuffle = false}),
+                 {{.field = 0, .dtype = DType::kInt32, .indices = indices_of(4)}}, options());
+  of_part.next();
+  expect_error(ErrorCode::kInvalidArgument, {"sample 3, element 1: 4"}, [&] { of_part.next(); });
 }
 
 TEST_P(Loading, AllocatesNothingOnceItRuns) {
@@ -198,7 +223,8 @@ TEST(Loader, RefusesConversionsThatDoNotExist) {
   refuse({.field = 1, .normalization = Normalization{{0, 0}, {1, 1}}}, "'image' has 1 channels");
   refuse({.field = 2, .dtype = DType::kInt64, .normalization = Normalization{{0}, {1}}},
          "only float32");
-  refuse({.field = 0, .labels = LabelRange{3, std::nullopt}}, "labels are int64 or int32");
+  refuse({.field = 0, .labels = IntegerRange{.end = 3}}, "labels are integers, not float32");
+  refuse({.field = 0, .indices = indices_of(3)}, "indices are integers, not float32");
 }
 
 }  // namespace

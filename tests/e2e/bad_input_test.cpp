@@ -182,6 +182,10 @@ TEST_F(BadInput, OperatorsThatLowtideLacks) {
 TEST_F(BadInput, ABudgetOfAHundredBytes) {
   const std::int64_t smallest = smallest_budget({model, "--data", good, "--batch", "4"});
   expect_refused(scene, training(good, {"--budget", "100"}), {"100 B", std::to_string(smallest)});
+  // What is told of it is not the number that works.
+  const std::string one_less = std::to_string(smallest - 1);
+  expect_refused(scene, training(good, {"--budget", one_less}),
+                 {one_less + " bytes", std::to_string(smallest) + " bytes"});
 }
 
 TEST_F(BadInput, OutputsThatCannotBeWritten) {
@@ -198,6 +202,59 @@ TEST_F(BadInput, GlobsThatMatchNothing) {
   expect_refused(scene, training(good, {"--freeze", "layer9.*"}), {"layer9.*"});
   expect_refused(scene, training(good, {"--train", "layer9.*"}), {"layer9.*"});
   expect_refused(scene, training(good, {"--freeze", "*"}), {"mlp.onnx", "nothing"});
+}
+
+TEST_F(BadInput, GlobsOfWhatDoesNotDecayThatMatchNothing) {
+  expect_refused(scene, training(good, {"--no-decay", "layer9.*"}), {"--no-decay", "layer9.*"});
+  EXPECT_EQ(lowtide(training(good, {"--no-decay", "*.bias", "--freeze", "*.bias"})).exit_code, 0);
+}
+
+TEST_F(BadInput, WeightsOfClassesThatAreNone) {
+  for (const float wrong : {NAN, INFINITY, -1.0F}) {
+    support::write_npy(scene / "weights.npy", Shape{3}, std::vector<float>{1, wrong, 2});
+    expect_refused(scene, training(good, {"--class-weights", scene / "weights.npy"}),
+                   {"weight of class 1", core::text("{}", wrong)});
+  }
+  support::write_npy(scene / "weights.npy", Shape{3}, std::vector<std::int64_t>{1, 2, 3});
+  EXPECT_EQ(lowtide(training(good, {"--class-weights", scene / "weights.npy"})).exit_code, 0);
+}
+
+TEST_F(BadInput, AModelWithoutOutputs) {
+  toy::Parts parts = toy::small_network();
+  parts.outputs.clear();
+  const std::string bad = write_model(scene, parts);
+  expect_refused(scene, {"inspect", bad}, {"model.onnx", "no outputs"});
+  expect_refused(scene, {"train", bad, "--data", good}, {"model.onnx", "no outputs"});
+}
+
+TEST_F(BadInput, TargetsThatAreNoShares) {
+  const std::string shift = write_shift(scene, 2);
+  for (const float wrong : {255.0F, -1.0F}) {
+    const std::string source = write_data(scene, "x", Shape{2, 2}, std::vector<float>(4),
+                                          Shape{2, 2}, std::vector<float>{0, 1, 0.5F, wrong});
+    for (const char* const command : {"train", "eval"}) {
+      expect_refused(scene, {command, shift, "--data", source, "--loss", "bce-with-logits"},
+                     {"data.npz", "'label', sample 1, element 1", "outside [0, 1]"});
+    }
+  }
+}
+
+// [3, 2] and [2, 3] hold as many, but not in the same order.
+TEST_F(BadInput, TargetsOfAnotherShape) {
+  const std::string bad =
+      write_model(scene, {.nodes = {toy::node("Add", {"x", "b"}, {"y"}, {}, "shift")},
+                          .initializers = {weight("b", {3, 2}, std::vector<float>(6))},
+                          .inputs = {toy::value_info("x", {"batch", "3", "2"})},
+                          .outputs = {toy::value_info("y", {"batch", "3", "2"})}});
+  const auto with = [&](const Shape& shape) {
+    return Words{"train", bad, "--data",
+                 write_data(scene, "x", Shape{1, 3, 2}, std::vector<float>(6), shape,
+                            std::vector<float>(6))};
+  };
+  expect_refused(scene, with(Shape{1, 2, 3}), {"data.npz", "[2, 3]", "[1, 3, 2]"});
+  for (const Shape& shape : {Shape{1, 3, 2}, Shape{1, 6}, Shape{1, 3, 1, 2}}) {
+    EXPECT_EQ(lowtide(with(shape)).exit_code, 0) << shape.str();
+  }
 }
 
 TEST_F(BadInput, SettingsThatMakeNoSense) {

@@ -74,6 +74,67 @@ TEST(Tokens, MicroBatchesWithPaddedPlaces) {
   }
 }
 
+// An embedding has no row for them; NaN would be the answer.
+TEST(Tokens, OutsideTheVocabularyAreRefusedByPlace) {
+  const Scene scene;
+  const std::string model = write_square(scene);
+  const auto refused = [&](const Words& arguments, const Words& parts) {
+    expect_refused(scene, arguments + Words{"--data", scene / "data.npz"}, parts);
+  };
+  for (const std::int64_t wrong : {std::int64_t{3}, std::int64_t{-4}, std::int64_t{1} << 32}) {
+    write_tokens(scene, {2, 3}, {0, 1, 2, 0, wrong, 2}, {0, 1, 2, 0, 1, 2});
+    const Words parts = {"data.npz", "'ids', sample 1, element 1", std::to_string(wrong), "3 rows",
+                         "0 to 2"};
+    refused({"train", model, "--batch", "1", "-o", scene / "out.onnx"}, parts);
+    refused({"eval", model}, parts);
+    support::write_npy(scene / "ids.npy", Shape{2, 3}, Ints{0, 1, 2, 0, wrong, 2});
+    expect_refused(scene, {"run", model, "--input", "ids=" + (scene / "ids.npy")},
+                   {"ids.npy", "'ids', element 4", std::to_string(wrong), "3 rows"});
+  }
+  // ONNX counts negative indices from the end.
+  write_tokens(scene, {1, 3}, {-1, 1, -3}, {2, 1, 0});
+  const Json evaluated =
+      Json::parse(lowtide({"eval", model, "--data", scene / "data.npz", "--json"}).out);
+  EXPECT_DOUBLE_EQ(evaluated.at("metrics").at("accuracy").get<double>(), 1);
+}
+
+TEST(Tokens, OfAFileAreRefusedByTheirPlaceInIt) {
+  const Scene scene;
+  const std::string model = write_square(scene);
+  std::vector<std::uint16_t> tokens(40, 1);
+  tokens[29] = 7;
+  const std::string path = scene / "text.bin";
+  support::write_file(path,
+                      std::string(reinterpret_cast<const char*>(tokens.data()), 2 * tokens.size()));
+  for (const Words& arguments :
+       {Words{"train", model, "--epochs", "9"}, Words{"train", model, "--val-split", "0.4"},
+        Words{"eval", model}, Words{"eval", model, "--val-split", "0.4"}}) {
+    expect_refused(scene, arguments + Words{"--data", path},
+                   {"text.bin", "token 29 of the file", " 7 "});
+  }
+}
+
+// A table of fewer rows than the output has classes: what is written may not be read again.
+TEST(Tokens, ThatOnlyTheOutputKnowsAreNotReadAgain) {
+  const Scene scene;
+  const std::string model =
+      write_model(scene, {.nodes = {toy::node("Gather", {"table", "ids"}, {"logits"}, {}, "look")},
+                          .initializers = {weight("table", {2, 3}, {0, 1, 0, 0, 0, 9})},
+                          .inputs = {toy::value_info("ids", {"batch", "3"}, 7)},
+                          .outputs = {toy::value_info("logits", {"batch", "3", "3"})}});
+  const auto generate = [&](const char* prompt, const char* tokens) {
+    return Words{"generate", model,  "--prompt-tokens", prompt,
+                 "--tokens", tokens, "--temperature",   "0"};
+  };
+  expect_refused(scene, generate("2", "1"), {"model.onnx", "token 2", "0 to 1"});
+  EXPECT_EQ(lowtide(generate("0", "2")).exit_code, 0);
+  const Outcome outcome = lowtide(generate("0", "3"));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("the network wrote token 2, and it can read 0 to 1 only"),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST(Tokens, APlanWithoutDataAssumesALabelForEach) {
   const Scene scene;
   const std::string model = scene.zoo({"gpt2", "--depth", "1", "--width", "16", "--heads", "2",

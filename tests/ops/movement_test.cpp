@@ -266,21 +266,27 @@ TEST(Movement, GatherMarksIndicesOutsideAndLeavesThemOutOfTheGradient) {
   EXPECT_EQ(elements<float>(values.at(gradient)), (std::vector<float>{1, 2}));
 }
 
-TEST(Movement, IndexLimitsFindTheInputBehindAGather) {
+TEST(Movement, RowsPickedByAnInputAreFoundBehindAGather) {
   Graph graph;
   GraphBuilder b(graph);
+  const auto integers = [&](const char* name, const core::Shape& shape) {
+    return b.input(name, {core::DType::kInt64, shape, core::Layout::kPlain});
+  };
   const ValueId table = b.constant({50, 4}, iota(200));
   const ValueId ids = b.input("ids", {core::DType::kInt32, {2, 3}, core::Layout::kPlain});
-  const ValueId other = b.input("other", {core::DType::kInt64, {2}, core::Layout::kPlain});
+  const ValueId both = integers("both", {2});
+  const ValueId columns = integers("columns", {2, 3});
+  const ValueId other = integers("other", {2});
   gather(b, table, cast(b, transpose(b, ids, {1, 0}), core::DType::kInt64), 0);
-  gather(b, table, other, 1);
+  gather(b, table, both, 0);
+  gather(b, table, both, 1);
+  gather(b, table, slice(b, columns, {.starts = {0}, .ends = {1}, .axes = {1}}),
+         0);  // what the other columns are is unknown
   gather(b, table, b.constant({1}, Integers{0}), 0);
-  const auto limits = index_limits(graph);
-  ASSERT_EQ(limits.size(), 2U);
-  EXPECT_EQ(limits[0].input, ids);
-  EXPECT_EQ(limits[0].length, 50);
-  EXPECT_EQ(limits[1].input, other);
-  EXPECT_EQ(limits[1].length, 4);
+  EXPECT_EQ(rows_picked_by(graph, ids), 50);
+  EXPECT_EQ(rows_picked_by(graph, both), 4);
+  EXPECT_EQ(rows_picked_by(graph, columns), std::nullopt);
+  EXPECT_EQ(rows_picked_by(graph, other), std::nullopt);
 }
 
 TEST(Movement, CastOfFloatsThatIntegersDoNotHold) {

@@ -19,15 +19,34 @@ namespace {
 constexpr std::size_t kMostClasses = 10'000;
 constexpr std::size_t kLongestName = 256;
 
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Of a number that lies beyond what floats hold: one that is too small is 0.
+float out_of_range(std::string_view text) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec == std::errc()) return static_cast<float>(value);
+  const std::size_t exponent = text.find_first_of("eE");
+  const bool small = exponent != std::string_view::npos && text.substr(exponent + 1)[0] == '-';
+  return small ? 0.0F : INFINITY;
+}
+
 // All of the text as a number, spaces around it aside.
 template <class T>
 std::optional<T> number(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  text = trimmed(text);
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (end != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_same_v<T, float>) {
+    if (error == std::errc::result_out_of_range) return out_of_range(text);
+  }
+  if (error != std::errc()) return std::nullopt;
   return value;
 }
 
@@ -47,11 +66,13 @@ class CsvDataset final : public Dataset {
              std::vector<Field> fields,
              StoredArray features,
              StoredArray labels,
-             std::vector<std::string> class_names)
+             std::vector<std::string> class_names,
+             std::vector<std::string> columns)
       : Dataset(std::move(name), features.shape[0], std::move(fields)),
         features_(std::move(features)),
         labels_(std::move(labels)) {
     class_names_ = std::move(class_names);
+    columns_ = std::move(columns);
   }
 
   void read(std::size_t field,
@@ -115,6 +136,7 @@ Table survey(const ByteSource& file, const std::string& label) {
     throw core::fail(ErrorCode::kInvalidFile, "{}: is empty; its first line should name columns",
                      file.name());
   }
+  for (std::string& column : table.columns) column = std::string(trimmed(column));
   table.label = label_column(file, table.columns, label);
   std::vector<std::string> fields;
   for (; reader.next(fields); ++table.rows) look_at_label(file, reader, fields[table.label], table);
@@ -172,6 +194,30 @@ void append_label(const Table& table,
   }
 }
 
+// The columns of features: all but the label's, in the settled order where there is one.
+std::vector<std::size_t> feature_columns(const ByteSource& file,
+                                         const Table& table,
+                                         const std::vector<std::string>& settled) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (i != table.label) order.push_back(i);
+  }
+  if (settled.empty()) return order;
+  const std::vector<std::size_t> present = order;
+  order.clear();
+  for (const std::string& name : settled) {
+    for (const std::size_t i : present) {
+      if (table.columns[i] == name) order.push_back(i);
+    }
+  }
+  if (order.size() != settled.size() || present.size() != settled.size()) {
+    throw core::fail(ErrorCode::kInvalidArgument,
+                     "{}: its columns are {}, but those trained on are {}", file.name(),
+                     fmt::join(table.columns, ", "), fmt::join(settled, ", "));
+  }
+  return order;
+}
+
 }  // namespace
 
 std::shared_ptr<const Dataset> open_csv(const std::filesystem::path& path,
@@ -179,18 +225,21 @@ std::shared_ptr<const Dataset> open_csv(const std::filesystem::path& path,
   const ByteSource file = ByteSource::open(path);
   const Table table = survey(file, options.label);
   std::vector<std::string> names = class_names(file, table, options.class_names);
+  const std::vector<std::size_t> order = feature_columns(file, table, options.columns);
   TemporaryBytes features(options.temp_directory);
   TemporaryBytes labels(options.temp_directory);
   CsvReader reader(file);
   std::vector<std::string> fields;
   reader.next(fields);
   while (reader.next(fields)) {
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (i != table.label) features.append(feature(file, reader, table.columns[i], fields[i]));
+    for (const std::size_t i : order) {
+      features.append(feature(file, reader, table.columns[i], fields[i]));
     }
     append_label(table, names, fields[table.label], labels);
   }
-  const auto width = static_cast<std::int64_t>(table.columns.size()) - 1;
+  const auto width = static_cast<std::int64_t>(order.size());
+  std::vector<std::string> columns;
+  for (const std::size_t i : order) columns.push_back(table.columns[i]);
   const core::DType label =
       table.kind == LabelKind::kFloat ? core::DType::kFloat32 : core::DType::kInt64;
   StoredArray numbers = array_at(std::move(features).finish(file.name()), Bytes(0),
@@ -203,7 +252,7 @@ std::shared_ptr<const Dataset> open_csv(const std::filesystem::path& path,
                                    .columns = true},
                                   {.name = options.label, .dtype = label, .sample_shape = {}}};
   return std::make_shared<CsvDataset>(file.name(), std::move(described), std::move(numbers),
-                                      std::move(targets), std::move(names));
+                                      std::move(targets), std::move(names), std::move(columns));
 }
 
 }  // namespace lowtide::data

@@ -59,15 +59,16 @@ Parts TokenFile::open_parts(const std::filesystem::path& path,
   return {
       .training = std::make_shared<TokenFile>(file.part(Bytes(0), Bytes(middle * width)), options),
       .validation = std::make_shared<TokenFile>(
-          file.part(Bytes(middle * width), Bytes((tokens - middle) * width)), options)};
+          file.part(Bytes(middle * width), Bytes((tokens - middle) * width)), options, middle)};
 }
 
-TokenFile::TokenFile(const ByteSource& tokens, const OpenOptions& options)
+TokenFile::TokenFile(const ByteSource& tokens, const OpenOptions& options, std::int64_t begin)
     : Dataset(tokens.name(),
               (tokens.size().count() / token_bytes(options) - 1) / options.tokens.sequence,
               {{"tokens", options.tokens.dtype, core::Shape{options.tokens.sequence}},
                {options.label, options.tokens.dtype, core::Shape{options.tokens.sequence}}}),
       tokens_(tokens),
+      begin_(begin),
       sequence_(options.tokens.sequence),
       width_(token_bytes(options)),
       seed_(options.seed) {}
@@ -83,7 +84,7 @@ void TokenFile::read(std::size_t field,
   const auto width = static_cast<std::size_t>(sequence_ * width_);
   LT_CHECK(out.size() == samples.size() * width, "room for exactly the samples");
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    read_from(field, samples[i] * sequence_, out.subspan(i * width, width));
+    read_from(field, first_token(samples[i], std::nullopt), out.subspan(i * width, width));
   }
 }
 
@@ -93,14 +94,26 @@ void TokenFile::read_in_epoch(std::size_t field,
                               std::span<std::byte> out) const {
   const auto width = static_cast<std::size_t>(sequence_ * width_);
   LT_CHECK(out.size() == samples.size() * width, "room for exactly the samples");
-  const core::Philox key = core::philox(seed_, static_cast<std::uint64_t>(epoch), kWindowStream);
-  const std::int64_t begins = tokens_.size().count() / width_ - sequence_;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    core::RandomStream random(std::uint64_t{key[0]} << 32U | key[1],
-                              static_cast<std::uint64_t>(samples[i]));
-    const auto first = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(begins)));
-    read_from(field, first, out.subspan(i * width, width));
+    read_from(field, first_token(samples[i], epoch), out.subspan(i * width, width));
   }
+}
+
+std::string TokenFile::place(std::size_t field,
+                             std::int64_t sample,
+                             std::int64_t element,
+                             std::optional<std::int64_t> epoch) const {
+  const std::int64_t later = field == 0 ? 0 : 1;
+  return core::text("token {} of the file", begin_ + first_token(sample, epoch) + element + later);
+}
+
+std::int64_t TokenFile::first_token(std::int64_t sample, std::optional<std::int64_t> epoch) const {
+  if (!epoch) return sample * sequence_;
+  const core::Philox key = core::philox(seed_, static_cast<std::uint64_t>(*epoch), kWindowStream);
+  core::RandomStream random(std::uint64_t{key[0]} << 32U | key[1],
+                            static_cast<std::uint64_t>(sample));
+  const std::int64_t begins = tokens_.size().count() / width_ - sequence_;
+  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(begins)));
 }
 
 }  // namespace lowtide::data

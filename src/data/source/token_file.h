@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "data/dataset.h"
 #include "data/format/byte_source.h"
@@ -24,8 +26,9 @@ class TokenFile final : public Dataset {
                           const OpenOptions& options,
                           double share);
 
-  // Samples of `tokens`, a whole number of them and enough for one sample.
-  TokenFile(const ByteSource& tokens, const OpenOptions& options);
+  // Samples of `tokens`, a whole number of them and enough for one sample, which follow `begin`
+  // others in the file.
+  TokenFile(const ByteSource& tokens, const OpenOptions& options, std::int64_t begin = 0);
 
   void read(std::size_t field,
             std::span<const std::int64_t> samples,
@@ -34,11 +37,18 @@ class TokenFile final : public Dataset {
                      std::span<const std::int64_t> samples,
                      std::int64_t epoch,
                      std::span<std::byte> out) const override;
+  [[nodiscard]] std::string place(std::size_t field,
+                                  std::int64_t sample,
+                                  std::int64_t element,
+                                  std::optional<std::int64_t> epoch) const override;
 
  private:
+  [[nodiscard]] std::int64_t first_token(std::int64_t sample,
+                                         std::optional<std::int64_t> epoch) const;
   void read_from(std::size_t field, std::int64_t first, std::span<std::byte> out) const;
 
   ByteSource tokens_;
+  std::int64_t begin_;  // of these tokens in the file
   std::int64_t sequence_;
   std::int64_t width_;  // bytes of a token
   std::uint64_t seed_;

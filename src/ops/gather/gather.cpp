@@ -12,8 +12,6 @@
 #include "ops/indexing/indexing.h"
 #include "ops/layout/layout.h"
 #include "ops/reshape/reshape.h"
-#include "ops/slice/slice.h"
-#include "ops/split/split.h"
 #include "ops/strided.h"
 #include "ops/transpose/transpose.h"
 
@@ -153,10 +151,10 @@ void run_gradient_reference(const GatherGradient& a, const Signature& types, con
   });
 }
 
-// Ops whose outputs hold nothing but elements of their first input.
+// Ops whose output holds the elements of their one input, and all of them.
 bool keeps_elements(const OpDef* op) {
-  const std::array<const OpDef*, 6> ops = {&cast_op(),  &convert_layout_op(), &reshape_op(),
-                                           &slice_op(), &split_op(),          &transpose_op()};
+  const std::array<const OpDef*, 4> ops = {&cast_op(), &convert_layout_op(), &reshape_op(),
+                                           &transpose_op()};
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
@@ -246,8 +244,8 @@ void check_constant_indices(GraphBuilder& b,
   });
 }
 
-std::vector<IndexLimit> index_limits(const Graph& graph) {
-  std::vector<IndexLimit> limits;
+std::optional<std::int64_t> rows_picked_by(const Graph& graph, ValueId input) {
+  std::optional<std::int64_t> rows;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(NodeId(i));
     const std::optional<std::size_t> axis = gathered_axis(node);
@@ -258,10 +256,11 @@ std::vector<IndexLimit> index_limits(const Graph& graph) {
       if (!keeps_elements(producer.op)) break;
       indices = producer.inputs[0];
     }
-    if (graph.value(indices).role != Role::kInput) continue;
-    limits.push_back({.input = indices, .length = graph.type(node.inputs[0]).shape[*axis]});
+    if (indices != input) continue;
+    const std::int64_t length = graph.type(node.inputs[0]).shape[*axis];
+    rows = std::min(rows.value_or(length), length);
   }
-  return limits;
+  return rows;
 }
 
 }  // namespace lowtide::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/builder.h"
@@ -25,14 +26,9 @@ graph::ValueId gather(graph::GraphBuilder& b,
                       graph::ValueId indices,
                       std::int64_t axis);
 
-// An input whose elements are used as indices, directly or through ops that keep or pick them:
-// they must lie in [-length, length).
-struct IndexLimit {
-  graph::ValueId input;
-  std::int64_t length = 0;
-};
-
-std::vector<IndexLimit> index_limits(const graph::Graph& graph);
+// The least length of an axis that all elements of an input are indices into, directly or through
+// ops that keep them: each must lie in [-length, length). Nothing where it holds no such indices.
+std::optional<std::int64_t> rows_picked_by(const graph::Graph& graph, graph::ValueId input);
 
 // Throws Error(kInvalidArgument) where `indices` are constant and one lies outside its axis: the
 // i-th one's has lengths[i % lengths.size()] places.

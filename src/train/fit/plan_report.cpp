@@ -137,11 +137,14 @@ Error does_not_fit(const PlanReport& report) {
     largest += text("{} ({})", share.role, share.bytes.str());
     if (largest.size() > 200) break;
   }
+  std::string budget = report.budget.str();
+  if (budget == report.smallest_feasible.str())
+    budget += text(" ({} bytes)", report.budget.count());
   return core::fail(ErrorCode::kDoesNotFit,
                     "a budget of {} is too small: the smallest that works is {} ({} bytes); most "
                     "is in use at '{}': {}",
-                    report.budget.str(), report.smallest_feasible.str(),
-                    report.smallest_feasible.count(), report.peak_node, largest);
+                    budget, report.smallest_feasible.str(), report.smallest_feasible.count(),
+                    report.peak_node, largest);
 }
 
 }  // namespace lowtide::train

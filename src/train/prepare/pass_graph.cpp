@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autodiff/differentiate.h"
+#include "core/glob.h"
 #include "core/text.h"
 #include "graph/unread.h"
 #include "ops/cross_entropy/cross_entropy.h"
@@ -158,9 +159,31 @@ std::vector<ValueId> feed_values(const Recipe& recipe, const onnx::Model& model)
 std::vector<passes::Parameter> choose_parameters(onnx::Model& model,
                                                  const TrainSettings& settings) {
   const FileTensors described = describe_tensors(model);
-  return passes::choose_parameters(
+  std::vector<passes::Parameter> parameters = passes::choose_parameters(
       model.graph, described.tensors, described.uses,
       {.train = settings.selection.train, .freeze = settings.selection.freeze});
+  for (const std::string& glob : settings.optimizer.no_decay) {
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const passes::Parameter& parameter) {
+          return core::glob_matches(glob, parameter.name);
+        })) {
+      throw core::fail(ErrorCode::kInvalidArgument,
+                       "--no-decay '{}' matches no tensor of the model", glob);
+    }
+  }
+  return parameters;
+}
+
+// For a message, some of the tensors that are not trained and why.
+std::string what_is_fixed(const std::vector<passes::Parameter>& parameters) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> fixed;
+  for (const passes::Parameter& parameter : parameters) {
+    if (fixed.size() == kMost) break;
+    fixed.push_back(text("'{}' ({})", parameter.name, parameter.reason));
+  }
+  return fixed.empty()
+             ? std::string()
+             : text("; fixed are {}; --train NAME trains what it names", fmt::join(fixed, ", "));
 }
 
 // Gives a model's values the roles and names of the state that training keeps.
@@ -214,8 +237,8 @@ PassGraph build_training_pass(const Recipe& recipe,
   }
   const std::vector<ValueId> trained = trained_values(pass.parameters);
   if (trained.empty()) {
-    throw core::fail(ErrorCode::kInvalidArgument, "{}: nothing is left to train",
-                     recipe.model_path);
+    throw core::fail(ErrorCode::kInvalidArgument, "{}: nothing is left to train{}",
+                     recipe.model_path, what_is_fixed(pass.parameters));
   }
   const autodiff::Seed seed{.output = pass.loss, .gradient = {}};
   const std::vector<ValueId> found = autodiff::differentiate(builder, {&seed, 1}, trained);

@@ -1,6 +1,7 @@
 #include "train/prepare/recipe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/parallel.h"
@@ -10,10 +11,12 @@
 #include "onnx/ties.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/catalog.h"
+#include "ops/gather/gather.h"
 #include "ops/unary/unary.h"
-#include "train/prepare/class_axis.h"
 #include "train/prepare/data/assumed_data.h"
 #include "train/prepare/data/open_data.h"
+#include "train/prepare/labels.h"
+#include "train/prepare/names.h"
 
 namespace lowtide::train {
 namespace {
@@ -157,27 +160,15 @@ void settle_cross_entropy(Recipe& recipe,
         text("output '{}' is a softmax; the loss reads what goes into it", loss.output));
   }
   const core::Shape& logits = graph.type(output).shape;
-  const core::Shape& label = recipe.label_shape;
-  const auto labels_fit = [&](std::size_t axis) {
-    if (logits.rank() != label.rank() + 2) return false;
-    for (std::size_t i = 1, k = 0; i < logits.rank(); ++i) {
-      if (i != axis && logits[i] != label[k++]) return false;
-    }
-    return true;
-  };
-  const auto fitting = [&]() -> std::optional<std::size_t> {
-    if (logits.rank() < 2) return std::nullopt;
-    for (const std::size_t axis : {likely, std::size_t{1}, logits.rank() - 1}) {
-      if (labels_fit(axis)) return axis;
-    }
-    return std::nullopt;
-  }();
-  if (!fitting) {
+  const auto placement = place_labels(recipe.label_shape, logits, likely);
+  if (!placement) {
     throw fail(ErrorCode::kInvalidArgument,
                "{}: labels of shape {} a sample do not fit the output '{}' of type {}",
-               recipe.dataset->name(), label.str(), loss.output, graph.type(output).str());
+               recipe.dataset->name(), recipe.label_shape.str(), loss.output,
+               graph.type(output).str());
   }
-  loss.class_axis = *fitting;
+  loss.class_axis = placement->class_axis;
+  recipe.label_shape = placement->shape;
   loss.classes = logits[loss.class_axis];
   loss.next_tokens = predicts_tokens(model, output);
   if (!(settings.label_smoothing >= 0 && settings.label_smoothing < 1)) {
@@ -188,6 +179,12 @@ void settle_cross_entropy(Recipe& recipe,
       static_cast<std::int64_t>(settings.class_weights.size()) != loss.classes) {
     throw fail(ErrorCode::kInvalidArgument, "{} class weights for {} classes",
                settings.class_weights.size(), loss.classes);
+  }
+  for (std::size_t i = 0; i < settings.class_weights.size(); ++i) {
+    const float weight = settings.class_weights[i];
+    if (std::isfinite(weight) && weight >= 0) continue;
+    throw fail(ErrorCode::kInvalidArgument,
+               "the weight of class {} is {}; weights are finite and not negative", i, weight);
   }
   check_classes(recipe);
   loss.ignore_index = settings.ignore_index;
@@ -253,15 +250,29 @@ void settle_pair_loss(Recipe& recipe,
   }
   const core::Shape& label = recipe.label_shape;
   const core::Shape targets = model.graph.type(output).shape;
-  if (targets.elements() != recipe.batch * label.elements()) {
+  if (!same_order(label, targets) || targets.elements() != recipe.batch * label.elements()) {
+    const bool numbers = label.elements() == 1 && targets.rank() > 1;
     throw fail(ErrorCode::kInvalidArgument,
-               "{}: targets of shape {} a sample do not fit the output '{}' of shape {}",
-               recipe.dataset->name(), label.str(), loss.output, targets.str());
+               "{}: the loss {} compares each output with a target, and targets of shape {} a "
+               "sample do not fit the output '{}' of shape {}{}",
+               recipe.dataset->name(), name(loss.kind), label.str(), loss.output, targets.str(),
+               numbers ? "; numbers of classes are for cross-entropy, which takes integers" : "");
+  }
+}
+
+// Of the feeds that hold indices: token numbers, say, of which an embedding has a row each.
+void settle_rows(Recipe& recipe, const onnx::Model& model) {
+  for (Feed& feed : recipe.feeds) {
+    const auto named = std::ranges::find(model.input_names, feed.input);
+    if (named == model.input_names.end() || !core::is_integer(feed.dtype)) continue;
+    const auto place = static_cast<std::size_t>(named - model.input_names.begin());
+    feed.rows = ops::rows_picked_by(model.graph, model.graph.inputs()[place]);
   }
 }
 
 void settle_loss(Recipe& recipe, const LossSettings& settings) {
   const onnx::Model model = build_model(recipe, recipe.batch);
+  settle_rows(recipe, model);
   recipe.couples_samples = has_batch_norm(model.graph);
   Loss& loss = recipe.loss;
   loss.output = recipe.model.output.empty() ? model.output_names.at(0) : recipe.model.output;
@@ -272,14 +283,13 @@ void settle_loss(Recipe& recipe, const LossSettings& settings) {
   }
   const data::Field& label = recipe.dataset->fields()[recipe.label_field];
   recipe.label_shape = label.sample_shape;
-  // One label a sample may come as a column.
-  const bool integer = core::is_integer(label.dtype);
   loss.kind = settings.kind;
   if (loss.kind == LossKind::kAuto) {
-    loss.kind = integer ? LossKind::kCrossEntropy : LossKind::kMeanSquaredError;
+    loss.kind =
+        core::is_integer(label.dtype) ? LossKind::kCrossEntropy : LossKind::kMeanSquaredError;
   }
   if (loss.kind == LossKind::kCrossEntropy) {
-    if (!integer) {
+    if (core::is_float(label.dtype)) {
       throw fail(ErrorCode::kInvalidArgument,
                  "{}: cross-entropy needs integer labels, but array '{}' is {}",
                  recipe.dataset->name(), label.name, core::name(label.dtype));

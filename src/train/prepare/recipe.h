@@ -44,6 +44,7 @@ struct Feed {
   core::DType dtype = core::DType::kFloat32;
   core::Shape sample_shape;  // as the model takes it
   std::optional<data::Normalization> normalization;
+  std::optional<std::int64_t> rows;  // its integers pick from so many, and must be less
 };
 
 struct Recipe {

@@ -44,6 +44,18 @@ TEST_F(Csv, ColumnsAreFeaturesAndOneIsTheLabel) {
   EXPECT_EQ(all<std::int64_t>(*dataset, 1), (std::vector<std::int64_t>{0, 1, 1}));
 }
 
+TEST_F(Csv, NumbersTooSmallForFloatsAreZero) {
+  const auto dataset = opened("a,b,label\n1e-50,1e-400,0\n-1e-40,1e38,1\n");
+  EXPECT_EQ(all<float>(*dataset, 0), (std::vector<float>{0, 0, -1e-40F, 1e38F}));
+  expect_refused("a,label\n1e39,0\n", {"line 2", "'a'", "'1e39' is no number"});
+  expect_refused("a,label\n1e400,0\n", {"line 2", "'a'", "'1e400' is no number"});
+}
+
+TEST_F(Csv, SpacesAroundNamesOfColumnsAreNone) {
+  EXPECT_EQ(opened("a, b , label\n1, 2, 0\n")->samples(), 1);
+  expect_refused("a, a,label\n1,2,0\n", {"two columns named 'a'"});
+}
+
 TEST_F(Csv, LabelsMayBeNumbersOrNames) {
   const auto numbers = opened("x,label\n1,2\n2,2.5\n");
   EXPECT_EQ(all<float>(*numbers, 1), (std::vector<float>{2, 2.5F}));
@@ -61,6 +73,19 @@ TEST_F(Csv, NamesThatAreSettledKeepTheirNumbers) {
             (std::vector<std::int64_t>{1, 0}));
   expect_error(ErrorCode::kInvalidArgument, {"'cow'", "dog, cat"},
                [&] { opened("x,label\n1,cow\n", options); });
+}
+
+TEST_F(Csv, ColumnsThatAreSettledAreFoundByTheirNames) {
+  OpenOptions options;
+  options.columns = {"b", "a"};
+  const auto dataset = opened("a,label,b\n1,0,2\n3,1,4\n", options);
+  EXPECT_EQ(all<float>(*dataset, 0), (std::vector<float>{2, 1, 4, 3}));
+  EXPECT_EQ(std::vector(dataset->columns().begin(), dataset->columns().end()), options.columns);
+  for (const char* const wrong :
+       {"a,label,c\n1,0,2\n", "a,label\n1,0\n", "a,b,c,label\n1,2,3,0\n"}) {
+    expect_error(ErrorCode::kInvalidArgument, {"its columns are a, ", "trained on are b, a"},
+                 [&] { opened(wrong, options); });
+  }
 }
 
 TEST_F(Csv, QuotesHoldCommasLinesAndQuotes) {

@@ -56,6 +56,25 @@ TEST(TokenFile, WindowsFollowEachOtherAndLabelsAreTheNextTokens) {
   EXPECT_EQ(sample<std::uint32_t>(*wide, 1, 698).back(), 69900U);
 }
 
+TEST(TokenFile, PlacesAreThoseInTheFile) {
+  const ScratchFolder folder;
+  OpenOptions options = of(core::DType::kUint16, 4);
+  options.seed = 9;
+  const auto path = tokens<std::uint16_t>(folder, 41);
+  const Parts parts = open_parts(path, options, 0.3, 0);
+  for (const auto& part : {parts.training, parts.validation}) {
+    for (std::int64_t i = 0; i < part->samples(); ++i) {
+      // Each token is its own place.
+      const auto named = [](std::uint16_t token) {
+        return "token " + std::to_string(token) + " of the file";
+      };
+      EXPECT_EQ(part->place(0, i, 2), named(sample<std::uint16_t>(*part, 0, i)[2]));
+      EXPECT_EQ(part->place(1, i, 2), named(sample<std::uint16_t>(*part, 1, i)[2]));
+      EXPECT_EQ(part->place(0, i, 3, 5), named(drawn(*part, 5, i)[3]));
+    }
+  }
+}
+
 TEST(TokenFile, EpochsDrawWindowsAnywhere) {
   const ScratchFolder folder;
   OpenOptions options = of(core::DType::kUint16, 4);

@@ -83,6 +83,28 @@ TEST(Tables, NamesAreClasses) {
   EXPECT_GT(report.at("metrics").at("accuracy").get<double>(), 0.95);
 }
 
+// A column in another place is not another feature.
+TEST(Tables, ColumnsAreFoundByTheirNames) {
+  const Scene scene;
+  const std::string model =
+      scene.zoo({"mlp", "--size", "1", "--channels", "2", "--width", "8", "--classes", "2"});
+  support::write_file(scene / "one.csv", "a,b,label\n1,20,0\n3,10,1\n-2,30,1\n0,15,0\n");
+  support::write_file(scene / "two.csv", "label,b,a\n0,20,1\n1,10,3\n1,30,-2\n0,15,0\n");
+  support::write_file(scene / "other.csv", "a,c,label\n1,20,0\n");
+  const Trained trained = train(scene, {model, "--data", scene / "one.csv", "--val",
+                                        scene / "two.csv", "--normalize", "--epochs", "3"});
+  const auto loss = [&](const char* name) {
+    return evaluated({trained.model, "--data", scene / name}).at("loss").get<double>();
+  };
+  EXPECT_EQ(loss("two.csv"), loss("one.csv"));
+  EXPECT_NEAR(trained.result.at("metrics").at("val_loss").get<double>(), loss("one.csv"), 1e-6);
+  for (const Words& wrong : {Words{"eval", trained.model, "--data", scene / "other.csv"},
+                             Words{"train", model, "--data", scene / "one.csv", "--val",
+                                   scene / "other.csv", "-o", scene / "out2.onnx"}}) {
+    expect_refused(scene, wrong, {"other.csv", "a, c", "trained on are a, b"});
+  }
+}
+
 TEST(Tables, NumbersAreTargetsOfEachLoss) {
   const Scene scene;
   const std::string model =

@@ -101,6 +101,43 @@ TEST(Losses, WeightsSmoothingAndIgnoredLabelsAreThoseOfTheWholeBatch) {
   }
 }
 
+// Labels as others keep them: a column, a picture of one channel before or behind, bool.
+TEST(Losses, LabelsMayHaveAnAxisOfOneTooMany) {
+  const Scene scene;
+  const std::string model =
+      write_model(scene, {.nodes = {toy::node("Add", {"x", "b"}, {"y"}, {}, "shift")},
+                          .initializers = {weight("b", {2, 2, 2}, std::vector<float>(8))},
+                          .inputs = {toy::value_info("x", {"batch", "2", "2", "2"})},
+                          .outputs = {toy::value_info("y", {"batch", "2", "2", "2"})}});
+  std::vector<float> x;
+  for (int i = 0; i < 8; ++i) x.push_back(std::cos(static_cast<float>(3 * i)));
+  const auto loss = [&](const std::string& network, const Shape& inputs, const Shape& shape,
+                        const auto& labels, const Words& options = {}) {
+    const std::string data = write_data(scene, "x", inputs, x, shape, labels);
+    return train(scene, Words{network, "--data", data, "--no-shuffle"} + options).steps.at(0).loss;
+  };
+  const std::vector<std::int64_t> four = {0, 1, 1, 0};
+  const double picture = loss(model, {1, 2, 2, 2}, {1, 2, 2}, four);
+  EXPECT_EQ(loss(model, {1, 2, 2, 2}, {1, 1, 2, 2}, four), picture);
+  EXPECT_EQ(loss(model, {1, 2, 2, 2}, {1, 2, 2, 1}, four), picture);
+  const std::string row = write_shift(scene, 2);
+  const double plain = loss(row, {4, 2}, {4}, four);
+  EXPECT_EQ(loss(row, {4, 2}, {4, 1}, four), plain);
+  EXPECT_EQ(loss(row, {4, 2}, {4}, std::vector<std::uint8_t>{0, 1, 1, 0}), plain);
+  const std::string data = scene / "bool.npz";
+  {
+    data::NpzWriter writer(data);
+    support::add_array(writer, "x", {4, 2}, x);
+    const std::vector<std::uint8_t> bits = {0, 1, 1, 0};
+    writer.add("label", core::DType::kBool, {4}, std::as_bytes(std::span(bits)));
+    writer.finish();
+  }
+  EXPECT_EQ(train(scene, {row, "--data", data, "--no-shuffle", "--loss", "cross-entropy"})
+                .steps.at(0)
+                .loss,
+            plain);
+}
+
 // A batch in which nothing counts has no mean; it is no step either.
 TEST(Losses, ABatchWithoutACountedLabelMovesNothing) {
   const Scene scene;

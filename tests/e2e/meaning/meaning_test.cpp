@@ -463,5 +463,25 @@ TEST(Meaning, InitializersThatAreInputsAreNoData) {
   }
 }
 
+// An output may be what an input was, whether or not anything else is computed.
+TEST(Meaning, InputsMayBeOutputs) {
+  const Scene scene;
+  support::write_npy(scene / "x.npy", Shape{2, 2}, std::vector<float>{1, -2, 3, -4});
+  const std::vector<std::string> x = {"x=" + (scene / "x.npy")};
+  const std::vector<WireWriter> io = {toy::value_info("x", {"2", "2"})};
+  const std::vector<double> same = {1, -2, 3, -4};
+  const toy::Parts copy{.nodes = {toy::node("Identity", {"x"}, {"y"}, {}, "copy")},
+                        .inputs = io,
+                        .outputs = {toy::value_info("y", {"2", "2"})}};
+  EXPECT_EQ(infer(scene, write_model(scene, copy), x).at("y").values, same);
+  toy::Parts both = copy;
+  both.nodes = {toy::node("Relu", {"x"}, {"y"}, {}, "rectify")};
+  both.inputs.push_back(toy::value_info("z", {"2", "2"}));
+  both.outputs.push_back(toy::value_info("z", {"2", "2"}));
+  const auto found = infer(scene, write_model(scene, both), {x[0], "z=" + (scene / "x.npy")});
+  EXPECT_EQ(found.at("y").values, (std::vector<double>{1, 0, 3, 0}));
+  EXPECT_EQ(found.at("z").values, same);
+}
+
 }  // namespace
 }  // namespace lowtide::e2e

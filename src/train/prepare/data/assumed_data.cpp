@@ -6,7 +6,7 @@
 #include "onnx/input_shapes.h"
 #include "onnx/read.h"
 #include "ops/catalog.h"
-#include "train/prepare/class_axis.h"
+#include "train/prepare/labels.h"
 
 namespace lowtide::train {
 namespace {

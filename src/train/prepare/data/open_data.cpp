@@ -81,13 +81,13 @@ std::string metadata_value(const onnx::Metadata& metadata, std::string_view key)
   return "";
 }
 
-std::string classes_text(std::span<const std::string> names) {
+std::string names_text(std::span<const std::string> names) {
   return core::Json(std::vector(names.begin(), names.end()))
       .dump(-1, ' ', false, core::Json::error_handler_t::replace);
 }
 
-std::vector<std::string> remembered_classes(const onnx::ModelFile& file) {
-  const std::string text = metadata_value(file.metadata, kClassesKey);
+std::vector<std::string> remembered_names(const onnx::ModelFile& file, const char* key) {
+  const std::string text = metadata_value(file.metadata, key);
   if (text.empty()) return {};
   const core::Json json = core::Json::parse(text, nullptr, false);
   const bool names = json.is_array() && std::all_of(json.begin(), json.end(), [](const auto& name) {
@@ -95,7 +95,7 @@ std::vector<std::string> remembered_classes(const onnx::ModelFile& file) {
                      });
   if (!names) {
     throw core::fail(ErrorCode::kInvalidFile, "{}: its metadata '{}' is no list of names",
-                     file.path, kClassesKey);
+                     file.path, key);
   }
   return json.get<std::vector<std::string>>();
 }
@@ -117,7 +117,8 @@ OpenedData open_data(const onnx::ModelFile& file,
       .inputs = std::move(inputs),
       .temp_directory = settings.temp_directory,
       .seed = seed,
-      .class_names = training ? std::vector<std::string>() : remembered_classes(file),
+      .class_names = training ? std::vector<std::string>() : remembered_names(file, kClassesKey),
+      .columns = training ? std::vector<std::string>() : remembered_names(file, kColumnsKey),
       .image = image_options(file, model, settings.image),
       .tokens = token_options(file, model, settings.token_type)};
   if (settings.validation_split) {
@@ -136,6 +137,8 @@ OpenedData open_data(const onnx::ModelFile& file,
   if (training) {
     const std::span<const std::string> names = result.dataset->class_names();
     options.class_names.assign(names.begin(), names.end());
+    const std::span<const std::string> columns = result.dataset->columns();
+    options.columns.assign(columns.begin(), columns.end());
   }
   std::shared_ptr<const Dataset> validation = data::open(settings.validation, options);
   if (!training) return {.dataset = std::move(validation), .validation = nullptr};

@@ -30,11 +30,12 @@ OpenedData open_data(const onnx::ModelFile& file,
                      data::Split purpose,
                      std::uint64_t seed);
 
-// Metadata of a trained file: the names of the classes, a JSON array.
+// Metadata of a trained file: the names of the classes, and of the columns of a table, JSON arrays.
 inline constexpr const char* kClassesKey = "lowtide.classes";
-std::string classes_text(std::span<const std::string> names);
+inline constexpr const char* kColumnsKey = "lowtide.columns";
+std::string names_text(std::span<const std::string> names);
 // Empty where the file does not say. Throws Error(kInvalidFile).
-std::vector<std::string> remembered_classes(const onnx::ModelFile& file);
+std::vector<std::string> remembered_names(const onnx::ModelFile& file, const char* key);
 
 // The value of a key, or nothing.
 std::string metadata_value(const onnx::Metadata& metadata, std::string_view key);
