@@ -156,7 +156,7 @@ TEST(ComputeNormalization, KeepsDigitsFarFromZero) {
 TEST(ComputeNormalization, NamesTheSampleThatIsNotFinite) {
   MemoryDataset dataset(3, {{"x", DType::kFloat32, core::Shape({2})}});
   dataset.set<float>(0, {1, 2, 3, 4, kInfinity, 6});
-  expect_error(ErrorCode::kNumeric, {"'x', sample 2: inf"},
+  expect_error(ErrorCode::kNumeric, {"'x', sample 2, element 0: inf"},
                [&] { compute_normalization(dataset, 0); });
 }
 

@@ -224,7 +224,7 @@ TEST_F(BadInput, AModelWithoutOutputs) {
   parts.outputs.clear();
   const std::string bad = write_model(scene, parts);
   expect_refused(scene, {"inspect", bad}, {"model.onnx", "no outputs"});
-  expect_refused(scene, {"train", bad, "--data", good}, {"model.onnx", "no outputs"});
+  expect_refused(scene, {"plan", bad}, {"model.onnx", "no outputs"});
 }
 
 TEST_F(BadInput, TargetsThatAreNoShares) {
