@@ -20,7 +20,7 @@ struct Gather {
 // indices count from the back. Constant indices that lie outside the axis throw
 // Error(kInvalidArgument). Others cannot be refused while a step runs: they give NaN (all bits set
 // for integers) and take no part in the gradient. Who feeds the network checks its inputs against
-// index_limits beforehand.
+// rows_picked_by beforehand.
 graph::ValueId gather(graph::GraphBuilder& b,
                       graph::ValueId data,
                       graph::ValueId indices,
