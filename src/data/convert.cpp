@@ -360,7 +360,7 @@ std::optional<Outside> find_outside(core::DType dtype,
 }
 
 std::string describe_missing_row(std::int64_t index, std::int64_t rows) {
-  return core::text("{} is none of the {} rows that the network looks up, 0 to {}", index, rows,
+  return core::text("{} is outside the {} rows that the network looks up, 0 to {}", index, rows,
                     rows - 1);
 }
 

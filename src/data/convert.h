@@ -73,7 +73,7 @@ std::optional<Outside> find_outside(core::DType dtype,
 // The indices that pick from so many rows, as ONNX counts them: negative ones from the end.
 constexpr IntegerRange indices_of(std::int64_t rows) { return {.first = -rows, .end = rows}; }
 
-// "9 is none of the 7 rows that the network looks up, 0 to 6", for messages.
+// "9 is outside the 7 rows that the network looks up, 0 to 6", for messages.
 std::string describe_missing_row(std::int64_t index, std::int64_t rows);
 
 }  // namespace lowtide::data

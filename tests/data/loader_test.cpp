@@ -156,7 +156,7 @@ TEST_P(Loading, NamesIndicesThatPickNoRow) {
                 options());
   loader.next();
   expect_error(ErrorCode::kInvalidArgument,
-               {"memory: array 'ids', sample 3, element 1: 4 is none of the 4 rows", "0 to 3"},
+               {"memory: array 'ids', sample 3, element 1: 4 is outside the 4 rows", "0 to 3"},
                [&] { loader.next(); });
   // Of a part the samples are named as the whole counts them.
   const Subset part(dataset, {1, 3});
