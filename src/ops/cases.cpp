@@ -45,6 +45,7 @@ std::vector<OpCase> all_cases() {
            slice_cases(),
            softmax_cases(),
            split_cases(),
+           split_conv_transpose_cases(),
            pair_loss_cases(),
            top_hits_cases(),
            tile_cases(),

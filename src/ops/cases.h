@@ -45,6 +45,7 @@ std::vector<OpCase> resize_cases();
 std::vector<OpCase> slice_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> split_cases();
+std::vector<OpCase> split_conv_transpose_cases();
 std::vector<OpCase> pair_loss_cases();
 std::vector<OpCase> top_hits_cases();
 std::vector<OpCase> tile_cases();

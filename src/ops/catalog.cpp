@@ -40,6 +40,7 @@
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/split/split.h"
+#include "ops/split_conv_transpose/split_conv_transpose.h"
 #include "ops/tile/tile.h"
 #include "ops/top_hits/top_hits.h"
 #include "ops/top_k/top_k.h"
@@ -59,6 +60,7 @@ std::span<const graph::OpDef* const> catalog() {
       &conv_op(),
       &conv_weight_gradient_op(),
       &conv_transpose_op(),
+      &split_conv_transpose_op(),
       &normed_conv_gradient_op(),
       &joined_conv_gradient_op(),
       &max_pool_op(),

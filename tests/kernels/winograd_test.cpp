@@ -48,7 +48,8 @@ Floats convolve(const WinogradShape& shape,
   // What scratch held before must not matter.
   Floats scratch(index(winograd_scratch(shape)), std::nanf(""));
   Floats y(index(pixels(shape) * shape.channels_out));
-  winograd_convolution(shape, weights, x.data(), w.data(), nullptr, y.data(), scratch.data());
+  const WinogradOutput output{.y = y.data(), .channels = shape.channels_out};
+  winograd_convolution(shape, weights, x.data(), w.data(), nullptr, {&output, 1}, scratch.data());
   return y;
 }
 

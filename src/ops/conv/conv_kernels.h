@@ -38,6 +38,11 @@ Bytes conv_transpose_winograd_scratch(const ConvTranspose& a, const graph::Signa
 void run_conv_transpose_winograd(const ConvTranspose& a,
                                  const graph::Signature& types,
                                  const graph::Run& run);
+// To tensors side by side; the types are those of the whole.
+void run_conv_transpose_winograd_to(const ConvTranspose& a,
+                                    const graph::Signature& types,
+                                    std::span<const kernels::WinogradOutput> outputs,
+                                    const graph::Run& run);
 bool weight_gradient_suits_winograd(const Conv& a, const graph::Signature& types);
 Bytes weight_gradient_winograd_scratch(const Conv& a, const graph::Signature& types);
 void run_weight_gradient_winograd(const Conv& a,

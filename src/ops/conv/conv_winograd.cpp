@@ -51,10 +51,11 @@ Bytes conv_winograd_scratch(const Conv& a, const graph::Signature& types) {
 }
 
 void run_conv_winograd(const Conv& a, const graph::Signature& types, const graph::Run& run) {
-  kernels::winograd_convolution(convolution_shape(a, types.in[0], types.out[0]),
-                                WinogradWeights::kGiven, run.input<float>(0), run.input<float>(1),
-                                a.bias ? run.input<float>(2) : nullptr, run.output<float>(0),
-                                scratch_of(run));
+  const kernels::WinogradOutput output{.y = run.output<float>(0),
+                                       .channels = types.out[0].shape[1]};
+  kernels::winograd_convolution(
+      convolution_shape(a, types.in[0], types.out[0]), WinogradWeights::kGiven, run.input<float>(0),
+      run.input<float>(1), a.bias ? run.input<float>(2) : nullptr, {&output, 1}, scratch_of(run));
 }
 
 bool conv_transpose_suits_winograd(const ConvTranspose& a, const graph::Signature& types) {
@@ -68,10 +69,18 @@ Bytes conv_transpose_winograd_scratch(const ConvTranspose& a, const graph::Signa
 void run_conv_transpose_winograd(const ConvTranspose& a,
                                  const graph::Signature& types,
                                  const graph::Run& run) {
-  kernels::winograd_convolution(transposed_shape(a, types), WinogradWeights::kFlipped,
-                                run.input<float>(0), run.input<float>(1),
-                                a.conv.bias ? run.input<float>(2) : nullptr, run.output<float>(0),
-                                scratch_of(run));
+  const kernels::WinogradOutput output{.y = run.output<float>(0),
+                                       .channels = types.out[0].shape[1]};
+  run_conv_transpose_winograd_to(a, types, {&output, 1}, run);
+}
+
+void run_conv_transpose_winograd_to(const ConvTranspose& a,
+                                    const graph::Signature& types,
+                                    std::span<const kernels::WinogradOutput> outputs,
+                                    const graph::Run& run) {
+  kernels::winograd_convolution(
+      transposed_shape(a, types), WinogradWeights::kFlipped, run.input<float>(0),
+      run.input<float>(1), a.conv.bias ? run.input<float>(2) : nullptr, outputs, scratch_of(run));
 }
 
 bool weight_gradient_suits_winograd(const Conv& a, const graph::Signature& types) {

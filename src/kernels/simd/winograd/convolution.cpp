@@ -164,12 +164,35 @@ struct Filter {
   const float* bias;  // of the first channel; null without one
 };
 
+// The products of a tile to its windows, in each of the outputs that has channels of the filter.
+void transform_outputs(const TileGrid& grid,
+                       std::int64_t tile,
+                       const Filter& filter,
+                       const float* products,
+                       std::int64_t stride,
+                       std::span<const WinogradOutput> outputs,
+                       float* edge) {
+  std::int64_t first = 0;  // channel of the output
+  for (const WinogradOutput& output : outputs) {
+    const std::int64_t begin = std::max(filter.first, first);
+    const std::int64_t end = std::min(filter.first + filter.channels, first + output.channels);
+    if (begin < end) {
+      const auto windows = grid.windows(tile, output.y + (begin - first), output.channels, edge);
+      const std::int64_t at = begin - filter.first;
+      HWY_DYNAMIC_DISPATCH(TransformOutput)
+      (products + at, stride, end - begin, filter.bias == nullptr ? nullptr : filter.bias + at,
+       windows.data());
+    }
+    first += output.channels;
+  }
+}
+
 void convolve_block(const WinogradShape& shape,
                     const Division& d,
                     const Filter& filter,
                     std::int64_t block,
                     const float* x,
-                    float* y,
+                    std::span<const WinogradOutput> outputs,
                     float* own) {
   const TileGrid grid(shape);
   const std::int64_t begin = block * d.tiles_together;
@@ -198,10 +221,8 @@ void convolve_block(const WinogradShape& shape,
          .stride = d.products_row});
   }
   for (std::int64_t tile = begin; tile < end; ++tile) {
-    const auto windows = grid.windows(tile, y + filter.first, shape.channels_out, edge);
-    HWY_DYNAMIC_DISPATCH(TransformOutput)
-    (products + (tile - begin) * d.products_row, d.products_point(), filter.channels, filter.bias,
-     windows.data());
+    transform_outputs(grid, tile, filter, products + (tile - begin) * d.products_row,
+                      d.products_point(), outputs, edge);
   }
 }
 
@@ -237,7 +258,7 @@ void winograd_convolution(const WinogradShape& shape,
                           const float* x,
                           const float* w,
                           const float* bias,
-                          float* y,
+                          std::span<const WinogradOutput> outputs,
                           float* scratch) {
   const std::int64_t threads = core::parallel_parts();
   const Division d(shape, threads);
@@ -258,7 +279,7 @@ void winograd_convolution(const WinogradShape& shape,
                         .bias = bias == nullptr ? nullptr : bias + first};
     for_each_thread(threads, [&](std::int64_t thread) {
       for (std::int64_t block = thread; block < d.blocks; block += threads) {
-        convolve_block(shape, d, filter, block, x, y, own + thread * d.own());
+        convolve_block(shape, d, filter, block, x, outputs, own + thread * d.own());
       }
     });
   }

@@ -33,15 +33,21 @@ bool suits_winograd(const WinogradShape& shape);
 std::int64_t winograd_scratch(const WinogradShape& shape);
 std::int64_t winograd_weight_gradient_scratch(const WinogradShape& shape);
 
+// Some of the channels of a convolution's result, dense by themselves.
+struct WinogradOutput {
+  float* y;
+  std::int64_t channels;
+};
+
 // y[window, o] = bias[o] + sum of w[o, c, tap] x[window + tap, c]; `bias` is null without one.
 // Against direct summation rounding errors grow about twofold. Each element is summed in the same
-// order for any number of threads.
+// order for any number of threads. `outputs` side by side are y: the same bits, however cut.
 void winograd_convolution(const WinogradShape& shape,
                           WinogradWeights weights,
                           const float* x,
                           const float* w,
                           const float* bias,
-                          float* y,
+                          std::span<const WinogradOutput> outputs,
                           float* scratch);
 
 // Some of the channels of a convolution's input, dense by themselves. With `normalize`, what it
