@@ -38,8 +38,8 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
   // CLI11 would set an optional flag that nobody gave.
   group->add_flag_function(
       "--normalize,!--no-normalize", [&data](std::int64_t times) { data.normalize = times > 0; },
-      "Subtract the mean and divide by the deviation per channel; by default only for images of "
-      "bytes and for what the model remembers of a table");
+      "Subtract the mean and divide by the deviation per channel; by default for images of "
+      "bytes and for what the model remembers");
   CLI::Option* const mean =
       group->add_option("--mean", data.mean, "Normalise by this mean, of images in [0, 1]")
           ->delimiter(',')

@@ -359,8 +359,15 @@ void TrainingRun::save(const std::filesystem::path& path) const {
       trained.tensors.emplace(tie.copy, onnx::transposed_bytes_of(bytes, value.type.shape));
     }
   }
-  if (recipe_.feeds.size() == 1 && recipe_.feeds[0].normalization) {
-    trained.metadata.emplace(kNormalizationKey, recipe_.feeds[0].normalization->str());
+  for (const Feed& feed : recipe_.feeds) {
+    const NormalizationKeys keys = normalization_keys(recipe_, feed);
+    const data::Field& field = recipe_.dataset->fields()[feed.field];
+    const bool told = feed.normalization || field.dtype == core::DType::kUint8 ||
+                      !metadata_value(recipe_.file.metadata, keys.numbers).empty();
+    if (feed.dtype != core::DType::kFloat32 || !told) continue;
+    trained.metadata.emplace(keys.numbers,
+                             feed.normalization ? feed.normalization->str() : kNotNormalized);
+    trained.metadata.emplace(keys.kind, kind_of(field));
   }
   const std::span<const std::string> classes = recipe_.dataset->class_names();
   if (!classes.empty()) trained.metadata.emplace(kClassesKey, names_text(classes));

@@ -105,18 +105,24 @@ Feed match(const data::Dataset& dataset, const onnx::ValueInfo& input, std::size
 }
 
 void settle_normalization(Recipe& recipe, const DataSettings& settings, data::Split split) {
-  const std::string remembered = metadata_value(recipe.file.metadata, kNormalizationKey);
   for (Feed& feed : recipe.feeds) {
     const data::Field& field = recipe.dataset->fields()[feed.field];
     if (feed.dtype != core::DType::kFloat32) continue;
     const bool images = field.dtype == core::DType::kUint8;
-    // The numbers of a table's columns are known again by the model that was trained on them.
-    const bool known = field.columns && !remembered.empty();
-    if (!settings.normalize.value_or(images || known || !settings.mean.empty())) continue;
+    const NormalizationKeys keys = normalization_keys(recipe, feed);
+    const std::string remembered = metadata_value(recipe.file.metadata, keys.numbers);
+    const std::string kind = metadata_value(recipe.file.metadata, keys.kind);
+    // Bytes are divided by 255 first: what was found of them says nothing about other numbers.
+    const bool applies = !remembered.empty() && (kind.empty() || kind == kind_of(field));
+    const bool left_alone = applies && remembered == kNotNormalized;
+    // What was normalised in training is so ever after.
+    const bool known = applies && (field.columns || !kind.empty());
+    const bool usual = !settings.mean.empty() || (!left_alone && (images || known));
+    if (!settings.normalize.value_or(usual)) continue;
     if (!settings.mean.empty()) {
       feed.normalization = data::Normalization{settings.mean, settings.deviation};
       data::check_normalization(field, *feed.normalization);
-    } else if (!remembered.empty() && recipe.feeds.size() == 1) {
+    } else if (applies && !left_alone) {
       feed.normalization = data::Normalization::parse(remembered);
       recipe.notes.push_back(
           text("'{}' is normalised as the model remembers: {}", feed.input, remembered));
@@ -301,6 +307,16 @@ void settle_loss(Recipe& recipe, const LossSettings& settings) {
 }
 
 }  // namespace
+
+NormalizationKeys normalization_keys(const Recipe& recipe, const Feed& feed) {
+  const std::string key =
+      recipe.feeds.size() == 1 ? kNormalizationKey : text("{}/{}", kNormalizationKey, feed.input);
+  return {.numbers = key, .kind = key + ".of"};
+}
+
+std::string kind_of(const data::Field& field) {
+  return field.dtype == core::DType::kUint8 ? "bytes" : "numbers";
+}
 
 core::Machine settle_machine(const MachineSettings& settings) {
   core::Machine machine;

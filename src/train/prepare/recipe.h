@@ -80,8 +80,16 @@ Recipe settle(const ModelSettings& model,
 // The graph of the model for a number of samples, as the file has it.
 onnx::Model build_model(const Recipe& recipe, std::int64_t samples);
 
-// Metadata of a trained file: how its image input was normalised.
+// Metadata of a trained file: how an input was normalised, and whether it was bytes or other
+// numbers (kind_of()); with the input's name where there are several.
 inline constexpr const char* kNormalizationKey = "lowtide.normalization";
+inline constexpr const char* kNotNormalized = "none";  // in the place of the numbers
+struct NormalizationKeys {
+  std::string numbers;
+  std::string kind;
+};
+NormalizationKeys normalization_keys(const Recipe& recipe, const Feed& feed);
+std::string kind_of(const data::Field& field);
 
 // The threads and instruction set asked for; applies them to the process.
 core::Machine settle_machine(const MachineSettings& settings);

@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "core/text.h"
+#include "e2e/hand_made.h"
 #include "e2e/scene.h"
 
 namespace lowtide::e2e {
@@ -81,6 +82,46 @@ TEST(Tables, NamesAreClasses) {
   const Json report = evaluated(Words{trained.model} + data);
   EXPECT_EQ(report.at("classes"), Json({"above", "below"}));
   EXPECT_GT(report.at("metrics").at("accuracy").get<double>(), 0.95);
+}
+
+// What validation finds, eval finds again: two inputs of bytes, and floats that were normalised.
+TEST(Normalisation, IsRememberedForEveryInput) {
+  const Scene scene;
+  const std::string model = write_model(
+      scene,
+      {.nodes = {toy::node("Mul", {"a", "b"}, {"c"}, {}, "product"),
+                 toy::node("MatMul", {"c", "w"}, {"y"}, {}, "head")},
+       .initializers = {weight("w", {2, 2}, {1, -1, 2, 1})},
+       .inputs = {toy::value_info("a", {"batch", "2"}), toy::value_info("b", {"batch", "2"})},
+       .outputs = {toy::value_info("y", {"batch", "2"})}});
+  const auto write = [&](const char* name, std::uint8_t low, float shift) {
+    data::NpzWriter writer(scene / name);
+    support::add_array(writer, "a", core::Shape{3, 2},
+                       std::vector<std::uint8_t>{low, 20, 90, 7, 40, 61});
+    support::add_array(writer, "b", core::Shape{3, 2},
+                       std::vector<float>{1 + shift, 2, 5, 3 + shift, 9, 4});
+    support::add_array(writer, "label", core::Shape{3}, std::vector<std::int64_t>{0, 1, 1});
+    writer.finish();
+    return scene / name;
+  };
+  const std::string data = write("train.npz", 3, 0);
+  const std::string other = write("test.npz", 250, 80);
+  const Trained trained = train(scene, {model, "--data", data, "--val", other, "--normalize"});
+  const auto loss = [&](const Words& options) {
+    return evaluated(Words{trained.model, "--data", other} + options).at("loss").get<double>();
+  };
+  const double validated = trained.result.at("metrics").at("val_loss").get<double>();
+  EXPECT_NEAR(loss({}), validated, 1e-6);
+  EXPECT_NEAR(loss({"--normalize"}), validated, 1e-6);
+  const double plain = loss({"--no-normalize"});
+  EXPECT_GT(std::abs(plain - validated), 1e-3);
+  // So is that there was none, and what a later training does.
+  const Trained bare =
+      train(scene, {trained.model, "--data", data, "--val", other, "--no-normalize"}, "bare.onnx");
+  EXPECT_NEAR(evaluated({bare.model, "--data", other}).at("loss").get<double>(),
+              bare.result.at("metrics").at("val_loss").get<double>(), 1e-6);
+  const Trained again = train(scene, {trained.model, "--data", other, "--lr", "0"}, "again.onnx");
+  EXPECT_NEAR(again.steps.at(0).loss, validated, 1e-6);
 }
 
 // A column in another place is not another feature.
