@@ -393,7 +393,7 @@ class Lines {
     const {svg} = this;
     const width = svg.clientWidth;
     const height = svg.clientHeight;
-    const margin = {left: 70, right: 18, top: 12, bottom: 40};
+    const margin = {left: 82, right: 18, top: 12, bottom: 40};
     svg.replaceChildren();
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     const points = this.series.flatMap((one) => one.points).concat(this.marks.map((mark) => mark.at));
