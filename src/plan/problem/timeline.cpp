@@ -60,7 +60,7 @@ void Timeline::fill_steps() {
   core::IdVector<TensorId, Stretch> open(problem_->tensors.size());
   const auto close = [&](TensorId tensor) {
     const Stretch& stretch = open[tensor];
-    if (!stretch.open) return;
+    if (!stretch.open || steps_.empty()) return;  // where views do it all there are no steps
     steps_[stretch.first].begins += problem_->tensors[tensor].bytes;
     steps_[stretch.last].ends += problem_->tensors[tensor].bytes;
   };

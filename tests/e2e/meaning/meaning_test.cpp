@@ -474,6 +474,10 @@ TEST(Meaning, InputsMayBeOutputs) {
                         .inputs = io,
                         .outputs = {toy::value_info("y", {"2", "2"})}};
   EXPECT_EQ(infer(scene, write_model(scene, copy), x).at("y").values, same);
+  toy::Parts view = copy;
+  view.nodes = {toy::node("Flatten", {"x"}, {"y"}, {toy::int_attribute("axis", 0)}, "flatten")};
+  view.outputs = {toy::value_info("y", {"1", "4"})};
+  EXPECT_EQ(infer(scene, write_model(scene, view), x).at("y").values, same);
   toy::Parts both = copy;
   both.nodes = {toy::node("Relu", {"x"}, {"y"}, {}, "rectify")};
   both.inputs.push_back(toy::value_info("z", {"2", "2"}));
