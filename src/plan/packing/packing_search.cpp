@@ -52,6 +52,9 @@ class Searcher {
   static constexpr std::int64_t kEnough = 8;    // likewise, of making what is low enough lower
   static constexpr std::int64_t kNear = 400;    // low enough: this part of the bound above it
   static constexpr int kPatience = 3000;        // lifts in vain before the wheel starts anew
+  // Work of the wheel in vain before it stops: at first, and for each of what led to the lowest.
+  static constexpr std::int64_t kFirstTurns = 2'000'000;
+  static constexpr std::int64_t kTurnsInVain = 4;
 
   [[nodiscard]] std::int64_t work() const {
     const std::int64_t near = bound_ + bound_ / kNear;
@@ -84,13 +87,16 @@ class Searcher {
   void turn_wheel() {
     constexpr int kLives[] = {2, 1, 3};  // halves of the power that life is taken to
     Wheel wheel(items_);
-    for (std::size_t start = 0; going_on(dive_.work() + wheel.work()); ++start) {
+    std::int64_t most = kFirstTurns;
+    const auto left = [&] { return std::min(work() - dive_.work(), most) - wheel.work(); };
+    for (std::size_t start = 0; lowest_ > bound_ && left() > 0; ++start) {
       wheel.start(kLives[start % std::size(kLives)]);
-      while (going_on(dive_.work() + wheel.work())) {
+      while (lowest_ > bound_ && left() > 0) {
         const std::optional<std::int64_t> height =
-            wheel.turn(lowest_, kPatience, work() - dive_.work());
+            wheel.turn(lowest_, kPatience, wheel.work() + left());
         if (!height) break;
         note(wheel.offsets(), *height);
+        most = kFirstTurns + kTurnsInVain * wheel.work();
       }
     }
   }

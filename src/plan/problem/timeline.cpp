@@ -72,7 +72,7 @@ void Timeline::fill_steps() {
   }
   for (std::size_t step = 0; step < times_.size(); ++step) {
     const Time time = times_[step];
-    const TaskId id = tasks_.emplace_back(task_at(time));
+    const TaskId id = task_at(time);
     if (!is_repetition(time)) firsts_.push_back(static_cast<std::uint32_t>(step));
     const Variant& variant = chosen(id);
     for (const TensorId read : variant.reads) {
@@ -109,7 +109,6 @@ void Timeline::reserve_touches() {
   for (std::size_t i = 0; i < counts.size(); ++i)
     touches_[TensorId(i)].reserve(counts[TensorId(i)]);
   firsts_.reserve(problem_->tasks.size());
-  tasks_.reserve(times_.size());
   steps_.resize(times_.size());
 }
 
@@ -121,7 +120,7 @@ bool Timeline::contains(Repetition what) const {
 
 void Timeline::add(Repetition what) {
   const Time time = again(what);
-  insert_step(time, what.task);
+  insert_step(time);
   touch_all(what.task, time);
   refresh(time);
   seconds_ += chosen(what.task).seconds_again;
@@ -228,10 +227,9 @@ bool Timeline::ends_at(TensorId tensor, Time time) const {
   return i + 1 >= touches.size() || touches[i + 1].write;
 }
 
-void Timeline::insert_step(Time time, TaskId task) {
+void Timeline::insert_step(Time time) {
   const auto at = static_cast<std::ptrdiff_t>(step_at(time));
   times_.insert(times_.begin() + at, time);
-  tasks_.insert(tasks_.begin() + at, task);
   steps_.insert(steps_.begin() + at, Step{});
   settled_ = std::min(settled_, static_cast<std::size_t>(at));
   for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) ++firsts_[i];
@@ -240,7 +238,6 @@ void Timeline::insert_step(Time time, TaskId task) {
 void Timeline::erase_step(Time time) {
   const auto at = static_cast<std::ptrdiff_t>(step_at(time));
   times_.erase(times_.begin() + at);
-  tasks_.erase(tasks_.begin() + at);
   steps_.erase(steps_.begin() + at);
   settled_ = std::min(settled_, static_cast<std::size_t>(at));
   for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) --firsts_[i];

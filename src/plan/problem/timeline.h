@@ -70,7 +70,7 @@ class Timeline {
   // Steps: the executions in time's order.
   [[nodiscard]] std::size_t steps() const { return times_.size(); }
   [[nodiscard]] Time time(std::size_t step) const { return times_[step]; }
-  [[nodiscard]] TaskId task(std::size_t step) const { return tasks_[step]; }
+  [[nodiscard]] TaskId task(std::size_t step) const { return task_at(times_[step]); }
   [[nodiscard]] std::int64_t bytes(std::size_t step) const { return bytes_by_step()[step]; }
   [[nodiscard]] std::int64_t peak() const;
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
@@ -118,7 +118,7 @@ class Timeline {
   [[nodiscard]] std::size_t step_at(Time time) const;
   [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;
   [[nodiscard]] std::size_t last_of_copy(TensorId tensor, std::size_t at) const;
-  void insert_step(Time time, TaskId task);
+  void insert_step(Time time);
   void erase_step(Time time);
   void add_touch(TensorId tensor, Touch touch);
   void remove_touch(TensorId tensor, Time time);
@@ -150,7 +150,6 @@ class Timeline {
   std::vector<std::uint32_t> firsts_;  // by task: the step of its first execution
   // By step.
   std::vector<Time> times_;
-  std::vector<TaskId> tasks_;
   std::vector<Step> steps_;
   mutable std::vector<std::int64_t> bytes_;  // in use; good for the first `settled_` steps
   mutable std::size_t settled_ = 0;

@@ -48,8 +48,14 @@ class Annealer {
       if (i % kRound == 0) adapt();
       within_ += excess_ == 0 ? 1 : 0;
       if (!change()) continue;
+      // Bytes too many only add to this: most of what is worse need not be looked at further.
+      const double most = now_ - heat * std::log(random_.uniform() + 1e-300);
+      if (line_.seconds() > most) {
+        editor_.undo();
+        continue;
+      }
       const double next = value();
-      if (next <= now_ - heat * std::log(random_.uniform() + 1e-300)) {
+      if (next <= most) {
         now_ = next;
         editor_.commit();
         note_best();
