@@ -63,5 +63,26 @@ TEST(GraphProblem, UpdatesFollowTheTaskBeforeThem) {
   EXPECT_GT(updates, 20U);
 }
 
+TEST(GraphProblem, WhatFollowsATaskOfTheForwardPassLeavesItRepeatable) {
+  ToyNet net;
+  const ValueId x = net.input("x", 1024);
+  const ValueId statistics = net.mix("statistics", {x}, 64);
+  const ValueId y = net.mix("y", {x}, 1024);
+  // The first reads what the task before it does not, the second what that writes.
+  net.replace("mean'", net.weight("mean", 64, graph::Role::kStatistic), {statistics});
+  const ValueId z = net.mix("z", {y}, 64);
+  net.replace("scale'", net.weight("scale", 64, graph::Role::kStatistic), {z});
+  net.output(z);
+  const Model model = read_model(net.graph, net.costs);
+  const GraphProblem graph_problem(model);
+  std::vector<std::string> tasks;
+  for (std::size_t i = 0; i < graph_problem.problem().tasks.size(); ++i) {
+    const NodeId node = graph_problem.node(TaskId(i));
+    tasks.push_back(net.graph.node(node).name);
+    EXPECT_EQ(graph_problem.problem().tasks[TaskId(i)].repeatable, tasks.back() != "mean'");
+  }
+  EXPECT_EQ(tasks, (std::vector<std::string>{"statistics", "y", "mean'", "z"}));
+}
+
 }  // namespace
 }  // namespace lowtide::plan

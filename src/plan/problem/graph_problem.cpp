@@ -15,6 +15,10 @@ bool has(const std::vector<TensorId>& all, TensorId id) {
   return std::find(all.begin(), all.end(), id) != all.end();
 }
 
+bool is_operand(const Variant& variant, TensorId id) {
+  return has(variant.reads, id) || has(variant.writes, id);
+}
+
 void add_once(std::vector<TensorId>& to, TensorId id) {
   if (id.valid() && !has(to, id)) to.push_back(id);
 }
@@ -144,22 +148,28 @@ bool GraphProblem::only_writes_state(NodeId id) const {
 }
 
 // Whether it takes no bytes that the last task does not take as well: what it reads is there, or
-// comes to be, unless outputs of that task took it over.
+// comes to be, unless outputs of that task took it over. In the forward pass only where it is there
+// in any case, as a task that comes to read more may not run again.
 bool GraphProblem::may_follow(NodeId id) const {
   if (nodes_.empty() || !only_writes_state(id) || !model_.nodes[id].alternatives.empty()) {
     return false;
   }
-  const std::vector<Variant>& variants = problem_.tasks[TaskId(nodes_.size() - 1)].variants;
+  const TaskId last(nodes_.size() - 1);
+  const bool runs_once = model_.graph.node(nodes_[last]).phase != graph::Phase::kForward;
+  const std::vector<Variant>& variants = problem_.tasks[last].variants;
   const std::vector<ValueId>& inputs = model_.graph.node(id).inputs;
-  return std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-    return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-      return std::any_of(variant.in_place.begin(), variant.in_place.end(),
-                         [&](const InPlace& pair) { return pair.input == tensors_[input]; });
+  return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    const TensorId read = tensors_[input];
+    return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+      const bool stays = std::none_of(variant.in_place.begin(), variant.in_place.end(),
+                                      [&](const InPlace& pair) { return pair.input == read; });
+      return stays && (runs_once || !read.valid() || is_operand(variant, read));
     });
   });
 }
 
-// A task that reads more for its followers runs only once, as a repetition would not read that.
+// A task that reads more for its followers runs only once, as a repetition would not read that:
+// in the backward pass little is lost.
 void GraphProblem::follow(NodeId id) {
   const TaskId last(nodes_.size() - 1);
   Task& task = problem_.tasks[last];
@@ -167,7 +177,7 @@ void GraphProblem::follow(NodeId id) {
     variant.seconds += model_.nodes[id].seconds;
     for (const ValueId input : model_.graph.node(id).inputs) {
       const TensorId read = tensors_[input];
-      if (!read.valid() || has(variant.reads, read) || has(variant.writes, read)) continue;
+      if (!read.valid() || is_operand(variant, read)) continue;
       variant.reads.push_back(read);
       task.repeatable = false;
     }
