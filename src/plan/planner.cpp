@@ -296,11 +296,11 @@ Planner::Choice* Planner::fastest(Bytes arena_bytes, std::size_t homes, double b
   }
 }
 
-Bytes Planner::arena(Choice& choice, const Homes& homes) const {
+Bytes Planner::arena(Choice& choice, const Homes& homes, Bytes enough) const {
   if (choice.packing) return choice.arena;
   const Schedule chosen = schedule(choice, homes);
   const bool file_fits = !tier_ || homes.file_bytes + packed_slots(chosen) <= tier_->limit;
-  choice.packing = pack_buffers(chosen, choice.limit.value_or(Bytes()));
+  choice.packing = pack_buffers(chosen, choice.limit.value_or(enough - base(homes)));
   choice.arena = file_fits ? base(homes) + choice.packing->height : kNever;
   return choice.arena;
 }
@@ -319,18 +319,20 @@ std::vector<Planner::Choice*> Planner::lasting(std::size_t homes) {
   return result;
 }
 
-Planner::Choice& Planner::smallest_choice(std::size_t homes) {
+Planner::Choice& Planner::smallest_choice(std::size_t homes, Bytes enough) {
+  const Homes& where = homes_[homes];
   const std::vector<Choice*> by_peak = lasting(homes);
   Choice* smallest = by_peak.front();
   for (Choice* const choice : by_peak) {
-    if (base(homes_[homes]) + choice->peak >= arena(*smallest, homes_[homes])) break;
-    if (arena(*choice, homes_[homes]) < arena(*smallest, homes_[homes])) smallest = choice;
+    const Bytes least = arena(*smallest, where, enough);
+    if (least <= enough || base(where) + choice->peak >= least) break;
+    if (arena(*choice, where, enough) < least) smallest = choice;
   }
   return *smallest;
 }
 
-Bytes Planner::smallest_arena(std::size_t homes) {
-  return arena(smallest_choice(homes), homes_[homes]);
+Bytes Planner::smallest_arena(std::size_t homes, Bytes enough) {
+  return arena(smallest_choice(homes, enough), homes_[homes]);
 }
 
 bool Planner::fits(Bytes arena_bytes, std::size_t homes) {

@@ -68,8 +68,9 @@ class Planner {
           Policy policy);
 
   // The smallest arena for which make() gives a plan with these homes. Does not depend on the
-  // tier's rates, and is beyond any machine where the tier's limit is too small.
-  Bytes smallest_arena(std::size_t homes = 0);
+  // tier's rates, and is beyond any machine where the tier's limit is too small. Where another graph
+  // of the same run needs `enough` anyway, little work goes into less than that.
+  Bytes smallest_arena(std::size_t homes = 0, Bytes enough = {});
   // Whether that is at most `arena`: sooner said.
   bool fits(Bytes arena, std::size_t homes = 0);
   // The fastest candidate that fits.
@@ -114,9 +115,9 @@ class Planner {
   Choice& spilled(std::size_t candidate, std::size_t homes, Bytes limit, Spiller& spiller);
   [[nodiscard]] std::unique_ptr<Spiller> make_spiller(std::size_t candidate,
                                                       const Homes& homes) const;
-  Bytes arena(Choice& choice, const Homes& homes) const;
+  Bytes arena(Choice& choice, const Homes& homes, Bytes enough = {}) const;
   std::vector<Choice*> lasting(std::size_t homes);
-  Choice& smallest_choice(std::size_t homes);
+  Choice& smallest_choice(std::size_t homes, Bytes enough = {});
   // With the bound for an arena of that size.
   [[nodiscard]] Plan plan(const Choice& choice, const Homes& homes, Bytes arena) const;
   [[nodiscard]] Infeasible infeasible(const Choice& smallest, const Homes& homes) const;

@@ -39,10 +39,11 @@ class Searcher {
 
   Found run() {
     for (const Start& start : kStarts) {
-      if (best_.offsets.empty() || going_on(dive_.work())) dive(start);
+      if (lowest_ == INT64_MAX || going_on(dive_.work())) dive(start);
     }
     if (going_on(dive_.work()) && items_.size() <= kMostExactly) look_at_all();
     if (going_on(dive_.work())) turn_wheel();
+    if (!lowest_offsets_.empty()) complete(lowest_offsets_);
     return std::move(best_);
   }
 
@@ -56,9 +57,12 @@ class Searcher {
   static constexpr std::int64_t kFirstTurns = 2'000'000;
   static constexpr std::int64_t kTurnsInVain = 4;
 
+  [[nodiscard]] bool low_enough(std::int64_t height) const {
+    return height <= std::max(aim_.enough.count(), bound_ + bound_ / kNear);
+  }
   [[nodiscard]] std::int64_t work() const {
-    const std::int64_t near = bound_ + bound_ / kNear;
-    return best_.height <= std::max(aim_.enough.count(), near) ? aim_.work / kEnough : aim_.work;
+    const bool enough = !best_.offsets.empty() && low_enough(best_.height);
+    return enough ? aim_.work / kEnough : aim_.work;
   }
   [[nodiscard]] bool going_on(std::int64_t spent) const {
     return lowest_ > bound_ && spent < work();
@@ -101,11 +105,17 @@ class Searcher {
     }
   }
 
-  // The lowest of these items is not always the lowest of all.
+  // What is not low enough yet is completed only if nothing lower is found.
   void note(const std::vector<std::int64_t>& offsets, std::int64_t height) {
     if (height >= lowest_) return;
     lowest_ = height;
-    if (!best_.offsets.empty() && height >= best_.height) return;
+    lowest_offsets_ = offsets;
+    if (low_enough(height)) complete(offsets);
+  }
+
+  // The lowest of these items is not always the lowest of all.
+  void complete(const std::vector<std::int64_t>& offsets) {
+    if (!best_.offsets.empty() && lowest_ >= best_.height) return;
     const std::int64_t whole = all_(offsets);
     if (best_.offsets.empty() || whole < best_.height) best_ = {offsets, whole};
   }
@@ -116,6 +126,7 @@ class Searcher {
   const Completion& all_;
   std::int64_t bound_;               // the most bytes of these items in use at one time
   std::int64_t lowest_ = INT64_MAX;  // of these items
+  std::vector<std::int64_t> lowest_offsets_;
   Found best_;
 };
 

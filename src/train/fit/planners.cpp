@@ -46,7 +46,7 @@ plan::Planner& Planners::planner(std::size_t index) {
 Bytes Planners::smallest_arena(std::size_t places) {
   Bytes least;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    least = std::max(least, planner(i).smallest_arena(places));
+    least = std::max(least, planner(i).smallest_arena(places, least));
   }
   return least;
 }

@@ -35,8 +35,12 @@ std::optional<std::int64_t> diagonal_of(const Shape& shape, const Seen& seen) {
   std::int64_t offset = -1;
   while (offset + 1 < columns && seen(offset + 1)) ++offset;
   if (offset < 0) return std::nullopt;
-  for (std::int64_t at = 0; at < shape.elements(); ++at) {
-    if (seen(at) != (at % columns <= at / columns % rows + offset)) return std::nullopt;
+  for (std::int64_t first = 0; first < shape.elements(); first += rows * columns) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        if (seen(first + row * columns + column) != (column <= row + offset)) return std::nullopt;
+      }
+    }
   }
   return offset;
 }
