@@ -193,11 +193,12 @@ class Simulation {
     TensorId least;
     double least_worth = std::numeric_limits<double>::infinity();
     for (const TensorId id : among) {
-      if (states_[id].pins > 0) continue;
-      const double worth = worth_keeping(id);
-      if (worth > least_worth || (worth == least_worth && !(id < least))) continue;
+      // The neighbourhood only makes it dearer, and takes longer to look at.
+      if (states_[id].pins > 0 || worth(id, own_seconds(id)) > least_worth) continue;
+      const double worth_here = worth(id, own_seconds(id) + seconds_around(id));
+      if (worth_here > least_worth || (worth_here == least_worth && !(id < least))) continue;
       least = id;
-      least_worth = worth;
+      least_worth = worth_here;
     }
     return least;
   }
@@ -214,8 +215,16 @@ class Simulation {
     return problem_.tensors[id].bytes <= small_ ? small_here_ : large_here_;
   }
 
-  [[nodiscard]] double worth_keeping(TensorId id) {
-    double seconds = own_seconds(id);
+  // What keeping a tensor is worth that takes so long to compute again.
+  [[nodiscard]] double worth(TensorId id, double seconds) const {
+    constexpr double kTick = 1e-9;  // what was used just now is not infinitely dear
+    const double stale = clock_ - states_[id].last_use + kTick;
+    return seconds / (static_cast<double>(problem_.tensors[id].bytes) * stale);
+  }
+
+  // Of its dropped neighbourhood.
+  [[nodiscard]] double seconds_around(TensorId id) {
+    double seconds = 0;
     families_.clear();
     each_dropped_neighbour(id, [&](const State& neighbour) {
       const std::size_t family = root(neighbour.family);
@@ -223,9 +232,7 @@ class Simulation {
       families_.push_back(family);
       seconds += family_seconds_[family];
     });
-    constexpr double kTick = 1e-9;  // what was used just now is not infinitely dear
-    const double stale = clock_ - states_[id].last_use + kTick;
-    return seconds / (static_cast<double>(problem_.tensors[id].bytes) * stale);
+    return seconds;
   }
 
   // What it was made from and what was made from it, one step away.
