@@ -21,6 +21,14 @@ bool foldable(const Value& value) {
   return value.content.tensor.has_value() && value.content.file.empty();
 }
 
+// What loops over a tensor pass: over one without elements, its other dimensions.
+Bytes passed_bytes(const TensorType& type) {
+  if (type.shape.elements() != 0) return type.bytes();
+  Bytes bytes = core::element_bytes(type.dtype);
+  for (const std::int64_t dim : type.shape.dims()) bytes = std::max<std::int64_t>(dim, 1) * bytes;
+  return bytes;
+}
+
 }  // namespace
 
 std::string GraphBuilder::fresh_name(std::string_view op) {
@@ -37,11 +45,16 @@ bool GraphBuilder::folds(const std::vector<ValueId>& inputs,
                          const std::vector<TensorType>& out,
                          const OpDef& op) const {
   if (fold_limit_ == Bytes() || op.repeat() != Repeat::kExact) return false;
-  Bytes total;
-  for (const TensorType& type : out) total += type.bytes();
-  return total <= fold_limit_ && std::all_of(inputs.begin(), inputs.end(), [&](ValueId id) {
-           return foldable(graph_.value(id));
-         });
+  Bytes left = fold_limit_;
+  for (const TensorType& type : out) {
+    if (passed_bytes(type) > left) return false;
+    left -= passed_bytes(type);
+  }
+  return std::all_of(inputs.begin(), inputs.end(), [&](ValueId id) {
+    const Value& value = graph_.value(id);
+    const bool endless = value.type.bytes() == Bytes() && passed_bytes(value.type) > fold_limit_;
+    return foldable(value) && !endless;
+  });
 }
 
 std::vector<ValueId> GraphBuilder::add(const OpDef& op, Attrs attrs, std::vector<ValueId> inputs) {

@@ -17,6 +17,8 @@ namespace {
 using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
 using core::fail;
 
+constexpr std::int64_t kMostPieces = 1 << 16;  // of a sequence: each is a value of the graph
+
 std::vector<TensorType> infer(const Split& a, Types in) {
   const core::Shape& shape = in[0].shape;
   std::vector<TensorType> parts;
@@ -71,8 +73,11 @@ std::vector<ValueId> read_onnx(OnnxNode& node) {
   const std::int64_t length = shape[core::normalized_axis(axis, shape.rank())];
   if (node.has("split")) return split(b, x, axis, node.integers("split"));
   if (const auto lengths = node.constant_integers(1)) return split(b, x, axis, *lengths);
-  const std::int64_t parts =
-      node.integer("num_outputs", static_cast<std::int64_t>(node.output_count()));
+  const auto outputs = static_cast<std::int64_t>(node.output_count());
+  const std::int64_t parts = node.integer("num_outputs", outputs);
+  if (parts > outputs) {
+    throw fail(ErrorCode::kInvalidFile, "Split into {} parts has {} outputs", parts, outputs);
+  }
   if (parts <= 0 || (length % parts != 0 && !node.has("num_outputs"))) {
     throw fail(ErrorCode::kInvalidFile, "Split cannot cut {} into {} equal parts", shape.str(),
                parts);
@@ -97,6 +102,10 @@ std::vector<ValueId> read_sequence(OnnxNode& node) {
   const std::int64_t each = given ? given->front() : 1;
   if (each <= 0) {
     throw fail(ErrorCode::kInvalidFile, "SplitToSequence cannot cut pieces of {}", each);
+  }
+  if (length / each > kMostPieces) {
+    throw fail(ErrorCode::kUnsupported, "SplitToSequence would cut {} into {} pieces, more than {}",
+               shape.str(), length / each, kMostPieces);
   }
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(length / each), each);
   if (length % each != 0) lengths.push_back(length % each);
@@ -140,6 +149,7 @@ std::vector<ValueId> split(GraphBuilder& b,
   const core::Shape& shape = b.type(x).shape;
   const std::size_t at = core::normalized_axis(axis, shape.rank());
   if (lengths.size() == 1 && lengths[0] == shape[at]) return {x};
+  if (lengths.empty() && shape[at] == 0) return {};  // a node has outputs
   return b.add(split_op(), Attrs::of(Split{.axis = at, .lengths = std::move(lengths)}), {x});
 }
 

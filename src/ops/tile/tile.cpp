@@ -18,13 +18,13 @@ std::vector<TensorType> infer(const Tile& a, Types in) {
   std::vector<std::int64_t> dims = in[0].shape.dims();
   const bool negative =
       std::any_of(a.repeats.begin(), a.repeats.end(), [](std::int64_t count) { return count < 0; });
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  for (std::size_t i = 0; i < dims.size() && i < a.repeats.size(); ++i) {
-    dims[i] = dims[i] > kMost || a.repeats[i] > kMost ? -1 : dims[i] * a.repeats[i];
-  }
   if (a.repeats.size() != dims.size() || negative) {
     throw fail(ErrorCode::kInvalidArgument, "cannot tile {} by {}", in[0].str(),
                core::text("{}", a.repeats));
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    dims[i] = dims[i] > kMost || a.repeats[i] > kMost ? -1 : dims[i] * a.repeats[i];
   }
   return {{in[0].dtype, core::Shape(std::move(dims)), in[0].layout}};
 }
