@@ -68,8 +68,8 @@ class Planner {
           Policy policy);
 
   // The smallest arena for which make() gives a plan with these homes. Does not depend on the
-  // tier's rates, and is beyond any machine where the tier's limit is too small. Where another graph
-  // of the same run needs `enough` anyway, little work goes into less than that.
+  // tier's rates, and is beyond any machine where the tier's limit is too small. Where another
+  // graph of the same run needs `enough` anyway, little work goes into less than that.
   Bytes smallest_arena(std::size_t homes = 0, Bytes enough = {});
   // Whether that is at most `arena`: sooner said.
   bool fits(Bytes arena, std::size_t homes = 0);
