@@ -115,6 +115,17 @@ TEST_F(Builder, DoesNotFoldBeyondTheLimit) {
   EXPECT_EQ(graph.node_count(), 1U);
 }
 
+// Loops over nothing may still be endless.
+TEST_F(Builder, DoesNotFoldEmptyTensorsOfHugeDimensions) {
+  b.fold_up_to(1_KiB);
+  const auto fold = [&](std::int64_t rows) {
+    const ValueId nothing = b.constant(core::Shape({rows, 0}), std::vector<std::int64_t>{});
+    return b.constant_value(add(b, nothing, nothing)).has_value();
+  };
+  EXPECT_TRUE(fold(2));
+  EXPECT_FALSE(fold(std::int64_t{1} << 40));
+}
+
 TEST_F(Builder, DoesNotFoldWhatDependsOnInputsOrState) {
   b.fold_up_to(1_KiB);
   const ValueId constant = b.constant(tensor({1, 2}));

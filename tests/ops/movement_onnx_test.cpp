@@ -88,6 +88,9 @@ TEST_F(Reading, SplitToSequenceInAllItsForms) {
   EXPECT_EQ(shapes({x}, 1), std::vector<Integers>(5, {1, 2}));
   EXPECT_EQ(shapes({x}, 0), std::vector<Integers>(5, {2}));
   EXPECT_THROW(shapes({x, numbers({}, {0})}, 1), Error);
+  EXPECT_EQ(shapes({numbers({0, 2}, {})}, 1), std::vector<Integers>{});
+  const ValueId endless = b.input("x", {core::DType::kFloat32, {std::int64_t{1} << 40, 2}});
+  EXPECT_THROW(shapes({endless}, 1), Error);
 }
 
 TEST_F(Reading, SplitInAllItsForms) {
@@ -112,6 +115,12 @@ TEST_F(Reading, SplitInAllItsForms) {
                             .outputs = 2});
   EXPECT_EQ(elements(uneven.at(1)), (Integers{3, 4}));
   EXPECT_THROW(read({.type = "Split", .opset = 13, .inputs = {x}, .outputs = 2}), Error);
+  EXPECT_THROW(read({.type = "Split",
+                     .opset = 18,
+                     .inputs = {x},
+                     .attributes = {{"num_outputs", std::int64_t{1} << 50}},
+                     .outputs = 2}),
+               Error);
 }
 
 TEST_F(Reading, SliceByAttributesAndByInputs) {
