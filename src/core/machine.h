@@ -15,6 +15,11 @@ Isa parse_isa(std::string_view text);  // throws Error(kInvalidArgument) listing
 struct Machine {
   int threads = 1;
   Isa isa = Isa::kNative;
+
+  // The same for the reference kernels.
+  [[nodiscard]] Machine on_reference() const {
+    return {.threads = threads, .isa = Isa::kReference};
+  }
 };
 
 // CPUs this process may use: its affinity mask, cut by the tightest cgroup CPU quota (rounded up),

@@ -39,11 +39,12 @@ void offer_normed_gradients(graph::Graph& graph) {
   }
 }
 
-// Gradients of convolution weights that read what the input was joined of.
-void offer_joined_gradients(graph::Graph& graph) {
+// Beside each node the one that does the same another way, where `other_way` knows one.
+void offer(graph::Graph& graph,
+           std::optional<graph::Node> (*other_way)(const graph::Graph&, const graph::Node&)) {
   const std::size_t count = graph.node_count();
   for (std::size_t i = 0; i < count; ++i) {
-    std::optional<graph::Node> other = ops::joined_conv_gradient(graph, graph.node(NodeId(i)));
+    std::optional<graph::Node> other = other_way(graph, graph.node(NodeId(i)));
     if (!other) continue;
     other->alternative_to = NodeId(i);
     graph.add_node(std::move(*other));
@@ -74,19 +75,15 @@ void join_large_updates(graph::Graph& graph) {
   graph.keep_nodes(kept);
 }
 
-void offer_updates_by_panels(graph::Graph& graph) {
-  const std::size_t count = graph.node_count();
-  for (std::size_t i = 0; i < count; ++i) {
-    const NodeId id(i);
-    if (graph.node(id).op != &ops::matmul_update_op()) continue;
-    graph::Node other = graph.node(id);
-    auto attributes = other.attrs.as<ops::MatMulUpdate>();
-    attributes.by_panels = true;
-    other.attrs = graph::Attrs::of(std::move(attributes));
-    other.name += " (by panels)";
-    other.alternative_to = id;
-    graph.add_node(std::move(other));
-  }
+std::optional<graph::Node> update_by_panels(const graph::Graph& /*graph*/,
+                                            const graph::Node& node) {
+  if (node.op != &ops::matmul_update_op()) return std::nullopt;
+  graph::Node other = node;
+  auto attributes = other.attrs.as<ops::MatMulUpdate>();
+  attributes.by_panels = true;
+  other.attrs = graph::Attrs::of(std::move(attributes));
+  other.name += " (by panels)";
+  return other;
 }
 
 }  // namespace
@@ -94,8 +91,8 @@ void offer_updates_by_panels(graph::Graph& graph) {
 void offer_alternatives(graph::Graph& graph) {
   join_large_updates(graph);
   offer_normed_gradients(graph);
-  offer_joined_gradients(graph);
-  offer_updates_by_panels(graph);
+  offer(graph, ops::joined_conv_gradient);
+  offer(graph, update_by_panels);
 }
 
 }  // namespace lowtide::passes

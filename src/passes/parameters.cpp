@@ -303,15 +303,8 @@ Parameter judge(const Graph& graph,
 }
 
 void apply_rules(std::vector<Parameter>& all, const ParameterRules& rules) {
-  for (const std::vector<std::string>* globs : {&rules.train, &rules.freeze}) {
-    for (const std::string& glob : *globs) {
-      if (std::none_of(all.begin(), all.end(), [&](const Parameter& parameter) {
-            return core::glob_matches(glob, parameter.name);
-          })) {
-        throw core::fail(ErrorCode::kInvalidArgument, "'{}' matches no tensor of the model", glob);
-      }
-    }
-  }
+  check_globs(all, rules.train);
+  check_globs(all, rules.freeze);
   for (Parameter& parameter : all) {
     if (parameter.statistic) continue;
     if (!rules.train.empty()) {
@@ -326,6 +319,19 @@ void apply_rules(std::vector<Parameter>& all, const ParameterRules& rules) {
 }
 
 }  // namespace
+
+void check_globs(const std::vector<Parameter>& parameters,
+                 const std::vector<std::string>& globs,
+                 std::string_view option) {
+  for (const std::string& glob : globs) {
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+          return core::glob_matches(glob, parameter.name);
+        })) {
+      throw core::fail(ErrorCode::kInvalidArgument, "{}{}'{}' matches no tensor of the model",
+                       option, option.empty() ? "" : " ", glob);
+    }
+  }
+}
 
 std::vector<Parameter> choose_parameters(Graph& graph,
                                          const std::vector<FileTensor>& tensors,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -63,5 +64,11 @@ std::vector<Parameter> choose_parameters(graph::Graph& graph,
                                          const std::vector<FileTensor>& tensors,
                                          const std::vector<FileTensorUse>& uses,
                                          const ParameterRules& rules);
+
+// Throws Error(kInvalidArgument) for a glob that matches none of the tensors; the message begins
+// with the option that it is of, if that is given.
+void check_globs(const std::vector<Parameter>& parameters,
+                 const std::vector<std::string>& globs,
+                 std::string_view option = {});
 
 }  // namespace lowtide::passes

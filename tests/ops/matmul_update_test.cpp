@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "graph/builder.h"
 #include "graph/evaluate.h"
 #include "ops/gradient_norm/gradient_norm.h"
+#include "support/tensors.h"
 
 namespace lowtide::ops {
 namespace {
@@ -20,18 +20,8 @@ using graph::ConstantTensor;
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
+using support::random_tensor;
 using Values = std::vector<ValueId>;
-
-ConstantTensor random_tensor(const core::TensorType& type, std::uint64_t seed) {
-  core::RandomStream random(seed, 5);
-  auto bytes =
-      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(type.bytes().count()));
-  auto* const numbers = reinterpret_cast<float*>(bytes->data());
-  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-    numbers[i] = static_cast<float>(random.uniform());
-  }
-  return {type, std::move(bytes)};
-}
 
 struct Sizes {
   std::int64_t depth;
@@ -48,7 +38,7 @@ class MatMulUpdateTest : public testing::TestWithParam<core::Isa> {
     const auto input = [&](const core::Shape& shape) {
       const core::TensorType type{DType::kFloat32, shape};
       const ValueId id = b.input("input" + std::to_string(given.size()), type);
-      given[id] = random_tensor(type, given.size());
+      given[id] = random_tensor(type, given.size(), 0, 1);
       return id;
     };
     const core::Shape weights{size.rows, size.columns};

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "core/random.h"
 #include "graph/graph.h"
 
 namespace lowtide::support {
@@ -25,6 +30,21 @@ std::vector<T> elements(const graph::ConstantTensor& tensor) {
   std::vector<T> result(tensor.bytes->size() / sizeof(T));
   std::memcpy(result.data(), tensor.bytes->data(), tensor.bytes->size());
   return result;
+}
+
+// float32 between `low` and `high`, the same for a seed.
+inline graph::ConstantTensor random_tensor(const core::TensorType& type,
+                                           std::uint64_t seed,
+                                           float low,
+                                           float high) {
+  core::RandomStream random(seed, 3);
+  auto bytes =
+      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(type.bytes().count()));
+  auto* const numbers = reinterpret_cast<float*>(bytes->data());
+  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
+    numbers[i] = low + (high - low) * static_cast<float>(random.uniform());
+  }
+  return {type, std::move(bytes)};
 }
 
 // A fixed sequence that looks like noise in (-1, 1).

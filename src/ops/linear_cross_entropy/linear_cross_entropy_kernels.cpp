@@ -237,9 +237,8 @@ Bound bind_portions(const LinearCrossEntropy& a, const Signature& types, const M
 }
 
 Bound bind_reference(const LinearCrossEntropy& a, const Signature& types, const Machine& machine) {
-  return std::make_unique<HeadKernel>(
-      "reference", a, types, sizes_of(a, types.in).rows,
-      Machine{.threads = machine.threads, .isa = core::Isa::kReference});
+  return std::make_unique<HeadKernel>("reference", a, types, sizes_of(a, types.in).rows,
+                                      machine.on_reference());
 }
 
 }  // namespace

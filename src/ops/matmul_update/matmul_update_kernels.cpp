@@ -176,9 +176,7 @@ Bound bind_parts(const MatMulUpdate& a, const Signature& types, const core::Mach
 }
 
 Bound bind_reference(const MatMulUpdate& a, const Signature& types, const core::Machine& machine) {
-  core::Machine plain = machine;
-  plain.isa = core::Isa::kReference;
-  return std::make_unique<MatMulUpdateKernel>("reference", a, types.in, plain);
+  return std::make_unique<MatMulUpdateKernel>("reference", a, types.in, machine.on_reference());
 }
 
 }  // namespace

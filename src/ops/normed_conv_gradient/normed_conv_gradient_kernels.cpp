@@ -118,9 +118,7 @@ class MakeThenConvolve final : public BoundKernel {
 std::unique_ptr<BoundKernel> bind_reference(const NormedConvGradient& a,
                                             const Signature& types,
                                             const core::Machine& machine) {
-  core::Machine plain = machine;
-  plain.isa = core::Isa::kReference;
-  return std::make_unique<MakeThenConvolve>(a, types, plain);
+  return std::make_unique<MakeThenConvolve>(a, types, machine.on_reference());
 }
 
 }  // namespace

@@ -109,9 +109,7 @@ class MakeThenSplit final : public BoundKernel {
 std::unique_ptr<BoundKernel> bind_reference(const SplitConvTranspose& a,
                                             const Signature& types,
                                             const core::Machine& machine) {
-  core::Machine plain = machine;
-  plain.isa = core::Isa::kReference;
-  return std::make_unique<MakeThenSplit>(a, types, plain);
+  return std::make_unique<MakeThenSplit>(a, types, machine.on_reference());
 }
 
 }  // namespace

@@ -16,9 +16,7 @@ namespace {
 std::vector<TensorId> common_reads(const Task& task) {
   std::vector<TensorId> common = task.variants.front().reads;
   for (const Variant& variant : task.variants) {
-    std::erase_if(common, [&](TensorId id) {
-      return std::find(variant.reads.begin(), variant.reads.end(), id) == variant.reads.end();
-    });
+    std::erase_if(common, [&](TensorId id) { return !reads(variant, id); });
   }
   return common;
 }

@@ -24,19 +24,19 @@ void Occupancy::insert(const Item& item, Range range, Place place) {
 }
 
 // Adds the range, as one with those that it meets.
-void Occupancy::take(Bytes& bytes, Range range) {
+void Occupancy::take(Ranges& taken, Range range) {
   const auto first =
-      std::lower_bound(bytes.begin(), bytes.end(), range.begin,
+      std::lower_bound(taken.begin(), taken.end(), range.begin,
                        [](const Range& other, std::int64_t begin) { return other.end < begin; });
-  if (first == bytes.end() || first->begin > range.end) {
-    bytes.insert(first, range);
+  if (first == taken.end() || first->begin > range.end) {
+    taken.insert(first, range);
     return;
   }
   auto last = first;
-  while (last + 1 != bytes.end() && (last + 1)->begin <= range.end) ++last;
+  while (last + 1 != taken.end() && (last + 1)->begin <= range.end) ++last;
   first->begin = std::min(first->begin, range.begin);
   first->end = std::max(last->end, range.end);
-  bytes.erase(first + 1, last + 1);
+  taken.erase(first + 1, last + 1);
 }
 
 // Sets that together are what is taken at any time of the item's life.
@@ -44,8 +44,8 @@ void Occupancy::collect(const Item& item, Place place) const {
   if (!place.meets(item)) return;
   const Node& node = nodes_[place.node];
   const bool whole = place.within(item);
-  const Bytes& bytes = whole ? node.some : node.all;
-  if (!bytes.empty()) cursors_.push_back({&bytes, bytes.begin()});
+  const Ranges& taken = whole ? node.some : node.all;
+  if (!taken.empty()) cursors_.push_back({&taken, taken.begin()});
   if (whole || node.some.empty()) return;
   collect(item, place.lower());
   collect(item, place.upper());
@@ -61,10 +61,10 @@ std::int64_t Occupancy::lowest_gap(const Item& item) const {
     for (Cursor& cursor : cursors_) {
       const auto ends_below = [&](const Range& range) { return range.end <= top; };
       // Most often the next one is meant.
-      if (cursor.at != cursor.bytes->end() && ends_below(*cursor.at)) {
-        cursor.at = std::partition_point(cursor.at + 1, cursor.bytes->end(), ends_below);
+      if (cursor.at != cursor.taken->end() && ends_below(*cursor.at)) {
+        cursor.at = std::partition_point(cursor.at + 1, cursor.taken->end(), ends_below);
       }
-      while (cursor.at != cursor.bytes->end() && cursor.at->begin < top + size) {
+      while (cursor.at != cursor.taken->end() && cursor.at->begin < top + size) {
         top = cursor.at->end;
         ++cursor.at;
         moved = true;

@@ -28,12 +28,12 @@ class Occupancy {
     std::int64_t end = 0;
   };
   // Ranges in order that neither overlap nor touch.
-  using Bytes = std::vector<Range>;
+  using Ranges = std::vector<Range>;
 
   // Taken at some of the times below a node, and by items that take all of them.
   struct Node {
-    Bytes some;
-    Bytes all;
+    Ranges some;
+    Ranges all;
   };
 
   // A node and the times below it.
@@ -54,7 +54,7 @@ class Occupancy {
     }
   };
 
-  static void take(Bytes& bytes, Range range);
+  static void take(Ranges& taken, Range range);
   void insert(const Item& item, Range range, Place place);
   void collect(const Item& item, Place place) const;
 
@@ -62,8 +62,8 @@ class Occupancy {
   std::vector<Node> nodes_;
   // What one question looks at: sets, and how far in each.
   struct Cursor {
-    const Bytes* bytes = nullptr;
-    Bytes::const_iterator at;
+    const Ranges* taken = nullptr;
+    Ranges::const_iterator at;
   };
   mutable std::vector<Cursor> cursors_;
 };

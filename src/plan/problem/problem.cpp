@@ -11,6 +11,10 @@ std::size_t fastest_variant(const Task& task) {
   return static_cast<std::size_t>(fastest - task.variants.begin());
 }
 
+bool reads(const Variant& variant, TensorId tensor) {
+  return std::find(variant.reads.begin(), variant.reads.end(), tensor) != variant.reads.end();
+}
+
 std::int64_t own_bytes(const Problem& problem, const Variant& variant) {
   std::int64_t own = variant.workspace;
   TensorId served;

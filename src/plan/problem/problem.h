@@ -37,6 +37,8 @@ struct Variant {
   std::vector<InPlace> in_place;  // in order of preference: an output takes over one input only
 };
 
+bool reads(const Variant& variant, TensorId tensor);
+
 struct Task {
   std::vector<Variant> variants;  // at least one; all write the same tensors
   bool repeatable = false;

@@ -146,18 +146,15 @@ void Timeline::choose(TaskId task, std::uint8_t variant) {
   }
   seconds_ += now.seconds - old.seconds;
   seconds_ += static_cast<double>(times.size() - 1) * (now.seconds_again - old.seconds_again);
-  const auto has = [](const Variant& one, TensorId tensor) {
-    return std::find(one.reads.begin(), one.reads.end(), tensor) != one.reads.end();
-  };
   for (const Time time : times) {
     for (const TensorId read : old.reads) {
-      if (!has(now, read)) remove_touch(read, time);
+      if (!reads(now, read)) remove_touch(read, time);
     }
   }
   variants_[task] = variant;
   for (const Time time : times) {
     for (const TensorId read : now.reads) {
-      if (!has(old, read)) add_touch(read, {time, false});
+      if (!reads(old, read)) add_touch(read, {time, false});
     }
     refresh(time);
   }

@@ -142,8 +142,7 @@ class Annealer {
     const std::size_t from = random_.below(variants.size());
     for (std::size_t i = 0; i < variants.size(); ++i) {
       const std::size_t other = (from + i) % variants.size();
-      const std::vector<TensorId>& reads = variants[other].reads;
-      if (std::find(reads.begin(), reads.end(), tensor) != reads.end()) continue;
+      if (reads(variants[other], tensor)) continue;
       editor_.choose(id, static_cast<std::uint8_t>(other));
       return true;
     }

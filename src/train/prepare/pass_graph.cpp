@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "autodiff/differentiate.h"
-#include "core/glob.h"
 #include "core/text.h"
 #include "graph/unread.h"
 #include "ops/cross_entropy/cross_entropy.h"
@@ -163,14 +162,7 @@ std::vector<passes::Parameter> choose_parameters(onnx::Model& model,
   std::vector<passes::Parameter> parameters = passes::choose_parameters(
       model.graph, described.tensors, described.uses,
       {.train = settings.selection.train, .freeze = settings.selection.freeze});
-  for (const std::string& glob : settings.optimizer.no_decay) {
-    if (std::none_of(parameters.begin(), parameters.end(), [&](const passes::Parameter& parameter) {
-          return core::glob_matches(glob, parameter.name);
-        })) {
-      throw core::fail(ErrorCode::kInvalidArgument,
-                       "--no-decay '{}' matches no tensor of the model", glob);
-    }
-  }
+  passes::check_globs(parameters, settings.optimizer.no_decay, "--no-decay");
   return parameters;
 }
 

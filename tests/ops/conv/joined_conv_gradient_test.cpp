@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "graph/evaluate.h"
 #include "ops/batch_norm_activate/batch_norm_activate.h"
 #include "ops/concat/concat.h"
+#include "support/tensors.h"
 
 namespace lowtide::ops {
 namespace {
@@ -20,17 +20,7 @@ using graph::ConstantTensor;
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
-
-ConstantTensor random_tensor(const core::TensorType& type, std::uint64_t seed, float low) {
-  core::RandomStream random(seed, 3);
-  auto bytes =
-      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(type.bytes().count()));
-  auto* const numbers = reinterpret_cast<float*>(bytes->data());
-  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-    numbers[i] = low + (2 - low) * static_cast<float>(random.uniform());
-  }
-  return {type, std::move(bytes)};
-}
+using support::random_tensor;
 
 struct Part {
   std::int64_t channels;
@@ -72,7 +62,7 @@ struct Net {
 
   ValueId input(const core::TensorType& type, float low) {
     const ValueId id = b.input("input" + std::to_string(given.size()), type);
-    given[id] = random_tensor(type, given.size(), low);
+    given[id] = random_tensor(type, given.size(), low, 2);
     return id;
   }
 

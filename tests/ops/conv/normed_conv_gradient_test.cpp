@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "graph/evaluate.h"
 #include "ops/batch_norm_activate/batch_norm_activate.h"
+#include "support/tensors.h"
 
 namespace lowtide::ops {
 namespace {
@@ -21,6 +21,7 @@ using graph::Graph;
 using graph::GraphBuilder;
 using graph::NodeId;
 using graph::ValueId;
+using support::random_tensor;
 
 struct Layer {
   const char* name;
@@ -30,17 +31,6 @@ struct Layer {
   UnaryKind kind = UnaryKind::kRelu;
   bool residual = false;
 };
-
-ConstantTensor random_tensor(const core::TensorType& type, std::uint64_t seed, float low) {
-  core::RandomStream random(seed, 3);
-  auto bytes =
-      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(type.bytes().count()));
-  auto* const numbers = reinterpret_cast<float*>(bytes->data());
-  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-    numbers[i] = low + (2 - low) * static_cast<float>(random.uniform());
-  }
-  return {type, std::move(bytes)};
-}
 
 class NormedConvGradientTest : public testing::TestWithParam<core::Isa> {
  protected:
@@ -53,7 +43,7 @@ class NormedConvGradientTest : public testing::TestWithParam<core::Isa> {
     std::map<ValueId, ConstantTensor> given;
     const auto input = [&](const std::string& name, const core::TensorType& type, float low) {
       const ValueId id = b.input(name, type);
-      given[id] = random_tensor(type, given.size(), low);
+      given[id] = random_tensor(type, given.size(), low, 2);
       return id;
     };
     const ValueId x = input("x", image, -2);

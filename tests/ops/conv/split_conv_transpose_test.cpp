@@ -3,30 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "graph/evaluate.h"
 #include "ops/split/split.h"
+#include "support/tensors.h"
 
 namespace lowtide::ops {
 namespace {
 
 using core::DType;
 using core::Layout;
-using graph::ConstantTensor;
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::ValueId;
-
-ConstantTensor random_tensor(const core::TensorType& type, std::uint64_t seed) {
-  core::RandomStream random(seed, 3);
-  auto bytes =
-      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(type.bytes().count()));
-  auto* const numbers = reinterpret_cast<float*>(bytes->data());
-  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-    numbers[i] = static_cast<float>(random.uniform()) - 0.5F;
-  }
-  return {type, std::move(bytes)};
-}
+using support::random_tensor;
 
 class SplitConvTransposeTest : public testing::TestWithParam<core::Isa> {
  protected:
@@ -47,9 +36,10 @@ class SplitConvTransposeTest : public testing::TestWithParam<core::Isa> {
     ASSERT_TRUE(both.has_value());
     EXPECT_EQ(both->outputs, parts);
     const std::vector<ValueId> same = b.add(*both->op, both->attrs, both->inputs);
-    const auto values =
-        graph::interpret(graph, {{dy, random_tensor(source, 1)}, {w, random_tensor(weights, 2)}},
-                         {.threads = 2, .isa = GetParam()});
+    const auto values = graph::interpret(
+        graph,
+        {{dy, random_tensor(source, 1, -0.5F, 0.5F)}, {w, random_tensor(weights, 2, -0.5F, 0.5F)}},
+        {.threads = 2, .isa = GetParam()});
     for (std::size_t i = 0; i < parts.size(); ++i) {
       EXPECT_EQ(*values.at(same[i]).bytes, *values.at(parts[i]).bytes) << x.str() << " part " << i;
     }
