@@ -22,8 +22,7 @@ constexpr int kCuts = 24;
 
 Json schedule(const plan::Timeline& line) {
   Json actions = Json::array();
-  for (std::size_t step = 0; step < line.steps(); ++step) {
-    const plan::TaskId task = line.task(step);
+  for (const auto& [task, bytes] : line.steps()) {
     actions.push_back({task.index(), line.variant(task)});
   }
   return actions;

@@ -60,14 +60,15 @@ Problem random_problem(std::uint64_t seed) {
 // Bytes of every step by the definition: everything that is read later or used now.
 std::vector<std::int64_t> bytes_by_step(const Timeline& line) {
   const Problem& problem = line.problem();
-  const std::size_t steps = line.steps();
+  const std::vector<Timeline::Step> executions = line.steps();
+  const std::size_t steps = executions.size();
   std::map<TensorId, std::size_t> next_read;  // walking backwards; absent: not needed
   for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
     if (problem.tensors[TensorId(i)].lasting) next_read[TensorId(i)] = steps;
   }
   std::vector<std::int64_t> result(steps);
   for (std::size_t step = steps; step-- > 0;) {
-    const Variant& variant = line.chosen(line.task(step));
+    const Variant& variant = line.chosen(executions[step].task);
     std::map<TensorId, std::size_t> live = next_read;
     for (const TensorId read : variant.reads) live.emplace(read, step);
     for (const TensorId write : variant.writes) live.emplace(write, step);
@@ -84,7 +85,7 @@ std::vector<std::int64_t> bytes_by_step(const Timeline& line) {
 
 std::vector<std::int64_t> bytes(const Timeline& line) {
   std::vector<std::int64_t> result;
-  for (std::size_t step = 0; step < line.steps(); ++step) result.push_back(line.bytes(step));
+  for (const Timeline::Step& step : line.steps()) result.push_back(step.bytes);
   return result;
 }
 

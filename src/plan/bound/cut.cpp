@@ -186,19 +186,19 @@ void Cut::find_wanted() {
 
 std::vector<TaskId> crowded_steps(const Problem& problem, std::int64_t limit, int count) {
   const Timeline line(problem);
-  std::vector<TaskId> large;
-  for (std::size_t i = 0; i < line.steps(); ++i) {
-    if (line.bytes(i) > limit) large.push_back(line.task(i));
-  }
+  const std::vector<Timeline::Step> steps = line.steps();
+  std::vector<Timeline::Step> large;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(large),
+               [&](const Timeline::Step& step) { return step.bytes > limit; });
   std::vector<TaskId> chosen;
   const auto parts = static_cast<std::size_t>(count);
   for (std::size_t part = 0; part < parts; ++part) {
     const auto begin = large.begin() + static_cast<std::ptrdiff_t>(large.size() * part / parts);
     const auto end = large.begin() + static_cast<std::ptrdiff_t>(large.size() * (part + 1) / parts);
     if (begin == end) continue;
-    chosen.push_back(*std::max_element(begin, end, [&](TaskId a, TaskId b) {
-      return line.bytes(a.index()) < line.bytes(b.index());
-    }));
+    const auto most = std::max_element(
+        begin, end, [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    chosen.push_back(most->task);
   }
   return chosen;
 }

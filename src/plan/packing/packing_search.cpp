@@ -53,9 +53,12 @@ class Searcher {
   static constexpr std::int64_t kEnough = 8;    // likewise, of making what is low enough lower
   static constexpr std::int64_t kNear = 400;    // low enough: this part of the bound above it
   static constexpr int kPatience = 3000;        // lifts in vain before the wheel starts anew
-  // Work of the wheel in vain before it stops: at first, and for each of what led to the lowest.
+  // Work of the wheel in vain before it stops: at first, and for each of what led to the lowest;
+  // once that is close to the bound little is to be won.
   static constexpr std::int64_t kFirstTurns = 2'000'000;
   static constexpr std::int64_t kTurnsInVain = 4;
+  static constexpr std::int64_t kTurnsWhenClose = 1;
+  static constexpr std::int64_t kClose = 100;  // this part of the bound above it
 
   [[nodiscard]] bool low_enough(std::int64_t height) const {
     return height <= std::max(aim_.enough.count(), bound_ + bound_ / kNear);
@@ -100,7 +103,8 @@ class Searcher {
             wheel.turn(lowest_, kPatience, wheel.work() + left());
         if (!height) break;
         note(wheel.offsets(), *height);
-        most = kFirstTurns + kTurnsInVain * wheel.work();
+        const bool close = lowest_ <= bound_ + bound_ / kClose;
+        most = kFirstTurns + (close ? kTurnsWhenClose : kTurnsInVain) * wheel.work();
       }
     }
   }

@@ -140,41 +140,61 @@ void GraphProblem::add_task(NodeId id) {
   followers_.push_back({});
 }
 
-bool GraphProblem::only_writes_state(NodeId id) const {
-  const std::vector<ValueId>& outputs = model_.graph.node(id).outputs;
-  return model_.nodes[id].scratch == Bytes(0) &&
-         std::none_of(outputs.begin(), outputs.end(),
-                      [&](ValueId output) { return tensors_[output].valid(); });
+// What a node writes beside state.
+std::vector<TensorId> GraphProblem::written(NodeId id) const {
+  std::vector<TensorId> tensors;
+  for (const ValueId output : model_.graph.node(id).outputs) {
+    if (model_.values[output].base == output && tensors_[output].valid()) {
+      tensors.push_back(tensors_[output]);
+    }
+  }
+  return tensors;
 }
 
-// Whether it takes no bytes that the last task does not take as well: what it reads is there, or
-// comes to be, unless outputs of that task took it over. In the forward pass only where it is there
-// in any case, as a task that comes to read more may not run again.
+// Whether it takes no bytes worth counting that the last task does not take as well: what it reads
+// is there, or comes to be; it writes state or scalars. In the forward pass only where nothing is
+// added to the task, as one that reads or writes more may not run again. Sizes have no say: the
+// same nodes follow for any batch.
 bool GraphProblem::may_follow(NodeId id) const {
-  if (nodes_.empty() || !only_writes_state(id) || !model_.nodes[id].alternatives.empty()) {
-    return false;
-  }
-  const TaskId last(nodes_.size() - 1);
-  const bool runs_once = model_.graph.node(nodes_[last]).phase != graph::Phase::kForward;
-  const std::vector<Variant>& variants = problem_.tasks[last].variants;
-  const std::vector<ValueId>& inputs = model_.graph.node(id).inputs;
-  return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-    const TensorId read = tensors_[input];
-    return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-      const bool stays = std::none_of(variant.in_place.begin(), variant.in_place.end(),
-                                      [&](const InPlace& pair) { return pair.input == read; });
-      return stays && (runs_once || !read.valid() || is_operand(variant, read));
-    });
+  if (nodes_.empty() || !model_.nodes[id].alternatives.empty()) return false;
+  const bool runs_once = model_.graph.node(nodes_[last_task()]).phase != graph::Phase::kForward;
+  const Node& node = model_.graph.node(id);
+  const auto adds_little = [&](ValueId output) {
+    return !tensors_[output].valid() || (runs_once && model_.graph.type(output).shape.rank() == 0);
+  };
+  const auto finds = [&](ValueId input) { return last_leaves(tensors_[input], runs_once); };
+  return std::all_of(node.outputs.begin(), node.outputs.end(), adds_little) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), finds);
+}
+
+// Whether the tensor is there after the last task: no output took it over, and the task has it
+// anyway or may come to read more.
+bool GraphProblem::last_leaves(TensorId read, bool may_read_more) const {
+  const std::vector<Variant>& variants = problem_.tasks[last_task()].variants;
+  return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+    const bool stays = std::none_of(variant.in_place.begin(), variant.in_place.end(),
+                                    [&](const InPlace& pair) { return pair.input == read; });
+    return stays && (may_read_more || !read.valid() || is_operand(variant, read));
   });
 }
 
-// A task that reads more for its followers runs only once, as a repetition would not read that:
-// in the backward pass little is lost.
+// A task that reads or writes more for its followers runs only once, as a repetition would not: in
+// the backward pass little is lost.
 void GraphProblem::follow(NodeId id) {
-  const TaskId last(nodes_.size() - 1);
+  const TaskId last = last_task();
   Task& task = problem_.tasks[last];
+  const std::int64_t scratch = model_.nodes[id].scratch.count();
+  const std::vector<TensorId> outputs = written(id);
+  std::int64_t more = 0;
+  for (const TensorId output : outputs) {
+    problem_.tensors[output].producer = last;
+    more += problem_.tensors[output].bytes;
+  }
   for (Variant& variant : task.variants) {
     variant.seconds += model_.nodes[id].seconds;
+    variant.writes.insert(variant.writes.end(), outputs.begin(), outputs.end());
+    // What it writes is among the task's outputs from now on.
+    variant.workspace = std::max(variant.workspace - more, scratch);
     for (const ValueId input : model_.graph.node(id).inputs) {
       const TensorId read = tensors_[input];
       if (!read.valid() || is_operand(variant, read)) continue;
@@ -182,6 +202,7 @@ void GraphProblem::follow(NodeId id) {
       task.repeatable = false;
     }
   }
+  if (!outputs.empty()) task.repeatable = false;
   followers_[last].push_back(id);
 }
 
@@ -192,13 +213,9 @@ Variant GraphProblem::variant(NodeId id) const {
                   .seconds_again = facts.seconds,
                   .workspace = facts.scratch.count(),
                   .reads = {},
-                  .writes = {},
+                  .writes = written(id),
                   .in_place = in_place(id)};
   for (const ValueId input : node.inputs) add_once(variant.reads, tensors_[input]);
-  for (const ValueId output : node.outputs) {
-    if (model_.values[output].base != output || !tensors_[output].valid()) continue;
-    variant.writes.push_back(tensors_[output]);
-  }
   return variant;
 }
 
@@ -286,8 +303,7 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
     runs[original].push_back(originals.size());
     originals.push_back(original);
   };
-  for (std::size_t step = 0; step < line.steps(); ++step) {
-    const TaskId task = line.task(step);
+  for (const auto& [task, bytes] : line.steps()) {
     const NodeId node = nodes_[task];
     const std::uint8_t variant = line.variant(task);
     const bool again = !runs[node].empty();

@@ -13,9 +13,10 @@ namespace lowtide::plan {
 // Each tensor is a stretch of storage: a transient value with the views of it. Tasks are the needed
 // nodes in the order of their first executions, a variant for each and for each of its
 // alternatives. Nodes that only make views are none: they take no time and no bytes, and run right
-// behind what they show. Nor are nodes that only write state, such as updates: each follows the
-// first execution of the task before it, as a part of that. They are a third of a training step,
-// and what could be gained by looking at each is to compute a gradient again for its update alone.
+// behind what they show. Nor are nodes that take no bytes of their own, such as updates and sums of
+// squares: each follows the first execution of the task before it, as a part of that. They are half
+// of a training step, and what could be gained by looking at each is to compute a gradient again
+// for its update alone.
 class GraphProblem {
  public:
   // The model must outlive it.
@@ -33,8 +34,10 @@ class GraphProblem {
   [[nodiscard]] bool only_views(NodeId id) const;
   void add_tensors();
   void add_task(NodeId id);
-  [[nodiscard]] bool only_writes_state(NodeId id) const;
+  [[nodiscard]] std::vector<TensorId> written(NodeId id) const;
+  [[nodiscard]] TaskId last_task() const { return TaskId(nodes_.size() - 1); }
   [[nodiscard]] bool may_follow(NodeId id) const;
+  [[nodiscard]] bool last_leaves(TensorId read, bool may_read_more) const;
   void follow(NodeId id);
   [[nodiscard]] Variant variant(NodeId id) const;
   [[nodiscard]] std::vector<InPlace> in_place(NodeId id) const;

@@ -25,10 +25,10 @@ bool allowed(const Problem& problem, Repetition what) {
 
 namespace {
 
-// The stretch of steps in which the copy of a tensor that was written last is in use.
-struct Stretch {
-  std::size_t first = 0;
-  std::size_t last = 0;
+// The copy of a tensor that was written last: its first use, and its last one so far.
+struct Copy {
+  Timeline::Time first = 0;
+  Timeline::Time last = 0;
   bool open = false;
 };
 
@@ -39,50 +39,77 @@ Timeline::Timeline(const Problem& problem) : Timeline(problem, fastest_choices(p
 Timeline::Timeline(const Problem& problem, const Choices& choices)
     : problem_(&problem),
       bits_(static_cast<int>(std::bit_width(problem.tasks.size() + 1))),
-      variants_(choices.variants),
-      repetitions_(choices.repetitions),
-      touches_(problem.tensors.size()) {
-  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-    seconds_ += chosen(TaskId(i)).seconds;
-    times_.push_back(first(TaskId(i)));
-  }
-  for (const Repetition& what : repetitions_) {
-    seconds_ += chosen(what.task).seconds_again;
-    times_.push_back(again(what));
-  }
-  std::sort(times_.begin(), times_.end());
-  fill_steps();
+      touches_(problem.tensors.size()),
+      stages_(problem.tasks.size()),
+      left_(problem.tasks.size()),
+      beyond_(problem.tasks.size()) {
+  assign(choices);
 }
 
-// Touches and bytes, from the times.
-void Timeline::fill_steps() {
-  reserve_touches();
-  core::IdVector<TensorId, Stretch> open(problem_->tensors.size());
+void Timeline::assign(const Choices& choices) {
+  variants_ = choices.variants;
+  repetitions_ = choices.repetitions;
+  seconds_ = 0;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    seconds_ += chosen(TaskId(i)).seconds;
+    stages_[TaskId(i)].repetitions.clear();
+    stages_[TaskId(i)].first = {};
+  }
+  for (std::size_t i = 0; i < repetitions_.size(); ++i) {
+    const Repetition what = repetitions_[i];
+    seconds_ += chosen(what.task).seconds_again;
+    stages_[what.stage].repetitions.push_back({what.task, static_cast<std::uint32_t>(i), {}});
+  }
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    std::vector<Again>& all = stages_[TaskId(i)].repetitions;
+    std::sort(all.begin(), all.end(),
+              [](const Again& a, const Again& b) { return a.task < b.task; });
+  }
+  for (std::size_t i = 0; i < touches_.size(); ++i) touches_[TensorId(i)].clear();
+  fill();
+  changed_begin_ = 0;
+  changed_end_ = stages_.size();
+}
+
+std::vector<Timeline::Time> Timeline::times() const {
+  std::vector<Time> times;
+  times.reserve(stages_.size() + repetitions_.size());
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    for (const Again& one : stages_[TaskId(i)].repetitions) {
+      times.push_back(again({TaskId(i), one.task}));
+    }
+    times.push_back(first(TaskId(i)));
+  }
+  return times;
+}
+
+// Touches and bytes.
+void Timeline::fill() {
+  const std::vector<Time> times = this->times();
+  reserve_touches(times);
+  core::IdVector<TensorId, Copy> copies(problem_->tensors.size());
   const auto close = [&](TensorId tensor) {
-    const Stretch& stretch = open[tensor];
-    if (!stretch.open || steps_.empty()) return;  // where views do it all there are no steps
-    steps_[stretch.first].begins += problem_->tensors[tensor].bytes;
-    steps_[stretch.last].ends += problem_->tensors[tensor].bytes;
+    const Copy& copy = copies[tensor];
+    if (!copy.open || times.empty()) return;  // where views do it all there are no steps
+    begin(copy.first, problem_->tensors[tensor].bytes);
+    end(copy.last, problem_->tensors[tensor].bytes);
   };
   for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
     const TensorId id(i);
     if (problem_->tensors[id].producer.valid()) continue;
     touches_[id].push_back({kStart, true});
-    open[id] = {0, 0, true};
+    copies[id] = {kStart, kStart, true};
   }
-  for (std::size_t step = 0; step < times_.size(); ++step) {
-    const Time time = times_[step];
-    const TaskId id = task_at(time);
-    if (!is_repetition(time)) firsts_.push_back(static_cast<std::uint32_t>(step));
-    const Variant& variant = chosen(id);
+  for (const Time time : times) {
+    const Variant& variant = chosen(task_at(time));
     for (const TensorId read : variant.reads) {
       touches_[read].push_back({time, false});
-      open[read].last = step;
+      copies[read].last = time;
     }
     for (const TensorId write : variant.writes) {
       touches_[write].push_back({time, true});
       close(write);
-      open[write] = {step, step, true};
+      copies[write] = {time, time, true};
     }
   }
   for (std::size_t i = 0; i < problem_->tensors.size(); ++i) {
@@ -90,51 +117,69 @@ void Timeline::fill_steps() {
     std::vector<Touch>& touches = touches_[id];
     if (problem_->tensors[id].lasting) {
       touches.push_back({kEnd, false});
-      open[id].last = times_.size() - 1;
+      copies[id].last = kEnd;
     }
     // What nothing reads is never there.
     if (!touches.empty() && touches.back().time != kStart) close(id);
   }
-  for (const Time time : times_) refresh(time);
+  for (const Time time : times) refresh(time);
 }
 
 // Each list of touches grows once.
-void Timeline::reserve_touches() {
+void Timeline::reserve_touches(std::span<const Time> times) {
   core::IdVector<TensorId, std::uint32_t> counts(touches_.size(), 2);  // at the start and the end
-  for (const Time time : times_) {
+  for (const Time time : times) {
     const Variant& variant = chosen(task_at(time));
     for (const TensorId read : variant.reads) ++counts[read];
     for (const TensorId write : variant.writes) ++counts[write];
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
     touches_[TensorId(i)].reserve(counts[TensorId(i)]);
-  firsts_.reserve(problem_->tasks.size());
-  steps_.resize(times_.size());
+}
+
+// Where the repetition is among those of its stage, or belongs.
+std::vector<Timeline::Again>::const_iterator Timeline::find(Repetition what) const {
+  const std::vector<Again>& all = stages_[what.stage].repetitions;
+  return std::lower_bound(all.begin(), all.end(), what.task,
+                          [](const Again& one, TaskId task) { return one.task < task; });
+}
+
+std::vector<Timeline::Again>::iterator Timeline::find(Repetition what) {
+  std::vector<Again>& all = stages_[what.stage].repetitions;
+  return all.begin() + (std::as_const(*this).find(what) - all.cbegin());
 }
 
 bool Timeline::contains(Repetition what) const {
-  const Time time = again(what);
-  const std::size_t step = step_at(time);
-  return step < times_.size() && times_[step] == time;
+  const auto found = find(what);
+  return found != stages_[what.stage].repetitions.end() && found->task == what.task;
 }
 
 void Timeline::add(Repetition what) {
+  const auto index = static_cast<std::uint32_t>(repetitions_.size());
+  Bytes& here = stages_[what.stage].repetitions.insert(find(what), {what.task, index, {}})->bytes;
   const Time time = again(what);
-  insert_step(time);
-  touch_all(what.task, time);
-  refresh(time);
+  note_change(what.stage.index());
+  for (const TensorId read : chosen(what.task).reads) add_touch(read, {time, false}, here);
+  for (const TensorId write : chosen(what.task).writes) add_touch(write, {time, true}, here);
+  here.own = own_bytes(time);
   seconds_ += chosen(what.task).seconds_again;
   repetitions_.push_back(what);
 }
 
 void Timeline::remove(Repetition what) {
   const Time time = again(what);
-  untouch_all(what.task, time);
-  erase_step(time);
+  const auto found = find(what);
+  const std::uint32_t index = found->index;
+  note_change(what.stage.index());
+  for (const TensorId read : chosen(what.task).reads) remove_touch(read, time, found->bytes);
+  for (const TensorId write : chosen(what.task).writes) remove_touch(write, time, found->bytes);
+  stages_[what.stage].repetitions.erase(found);
   seconds_ -= chosen(what.task).seconds_again;
-  const auto found = std::find(repetitions_.rbegin(), repetitions_.rend(), what);
-  *found = repetitions_.back();
+  const Repetition last = repetitions_.back();
   repetitions_.pop_back();
+  if (last == what) return;
+  repetitions_[index] = last;
+  find(last)->index = index;
 }
 
 void Timeline::choose(TaskId task, std::uint8_t variant) {
@@ -148,41 +193,16 @@ void Timeline::choose(TaskId task, std::uint8_t variant) {
   seconds_ += static_cast<double>(times.size() - 1) * (now.seconds_again - old.seconds_again);
   for (const Time time : times) {
     for (const TensorId read : old.reads) {
-      if (!reads(now, read)) remove_touch(read, time);
+      if (!reads(now, read)) remove_touch(read, time, changing(time));
     }
   }
   variants_[task] = variant;
   for (const Time time : times) {
     for (const TensorId read : now.reads) {
-      if (!reads(old, read)) add_touch(read, {time, false});
+      if (!reads(old, read)) add_touch(read, {time, false}, changing(time));
     }
     refresh(time);
   }
-}
-
-std::int64_t Timeline::peak() const {
-  const std::vector<std::int64_t>& bytes = bytes_by_step();
-  return *std::max_element(bytes.begin(), bytes.end());
-}
-
-std::int64_t Timeline::excess(std::int64_t limit) const {
-  std::int64_t sum = 0;
-  for (const std::int64_t bytes : bytes_by_step()) sum += std::max<std::int64_t>(bytes - limit, 0);
-  return sum;
-}
-
-const std::vector<std::int64_t>& Timeline::bytes_by_step() const {
-  bytes_.resize(steps_.size());
-  std::size_t step = settled_;
-  std::int64_t ended = step == 0 ? 0 : steps_[step - 1].ends;
-  std::int64_t copies = step == 0 ? 0 : bytes_[step - 1] - steps_[step - 1].own;
-  for (; step < steps_.size(); ++step) {
-    copies += steps_[step].begins - ended;
-    bytes_[step] = copies + steps_[step].own;
-    ended = steps_[step].ends;
-  }
-  settled_ = steps_.size();
-  return bytes_;
 }
 
 std::size_t Timeline::touch_at(TensorId tensor, Time time) const {
@@ -205,39 +225,28 @@ bool Timeline::unread(Repetition what) const {
                      [&](TensorId tensor) { return ends_at(tensor, time); });
 }
 
-// The first step at or after a time; the last one for kEnd.
-std::size_t Timeline::step_at(Time time) const {
-  if (time == kEnd) return times_.size() - 1;
-  if (time == kStart) return 0;
-  const std::size_t at = stage(time).index();
-  const auto end = times_.begin() + static_cast<std::ptrdiff_t>(firsts_[at]);
-  if (!is_repetition(time)) return firsts_[at];
-  // The repetitions of a stage stand between the first executions of two tasks.
-  const auto begin =
-      at == 0 ? times_.begin() : times_.begin() + static_cast<std::ptrdiff_t>(firsts_[at - 1]);
-  return static_cast<std::size_t>(std::lower_bound(begin, end, time) - times_.begin());
+// Of the first execution for kStart and the last one for kEnd.
+Timeline::Bytes& Timeline::bytes_at(Time time) {
+  if (time == kStart) return stages_[TaskId(std::size_t{0})].first;
+  if (time == kEnd) return stages_[TaskId(stages_.size() - 1)].first;
+  const TaskId at = stage(time);
+  return is_repetition(time) ? find({at, task_at(time)})->bytes : stages_[at].first;
+}
+
+Timeline::Bytes& Timeline::changing(Time time) {
+  note_change(time == kStart ? 0 : time == kEnd ? stages_.size() - 1 : stage(time).index());
+  return bytes_at(time);
+}
+
+void Timeline::note_change(std::size_t stage) {
+  changed_begin_ = std::min(changed_begin_, stage);
+  changed_end_ = std::max(changed_end_, stage + 1);
 }
 
 bool Timeline::ends_at(TensorId tensor, Time time) const {
   const std::size_t i = touch_at(tensor, time);
   const std::vector<Touch>& touches = touches_[tensor];
   return i + 1 >= touches.size() || touches[i + 1].write;
-}
-
-void Timeline::insert_step(Time time) {
-  const auto at = static_cast<std::ptrdiff_t>(step_at(time));
-  times_.insert(times_.begin() + at, time);
-  steps_.insert(steps_.begin() + at, Step{});
-  settled_ = std::min(settled_, static_cast<std::size_t>(at));
-  for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) ++firsts_[i];
-}
-
-void Timeline::erase_step(Time time) {
-  const auto at = static_cast<std::ptrdiff_t>(step_at(time));
-  times_.erase(times_.begin() + at);
-  steps_.erase(steps_.begin() + at);
-  settled_ = std::min(settled_, static_cast<std::size_t>(at));
-  for (std::size_t i = stage(time).index(); i < firsts_.size(); ++i) --firsts_[i];
 }
 
 // The copy that a touch at index `at` falls into, or follows: index of its last touch before the
@@ -248,9 +257,10 @@ std::size_t Timeline::last_of_copy(TensorId tensor, std::size_t at) const {
   return at;
 }
 
-// A copy at kStart is in use from the first step on once something reads it; any other from its
-// write on. The caller refreshes the step of the touch itself.
-void Timeline::add_touch(TensorId tensor, Touch touch) {
+// `here` are the bytes of the execution that touches, whose stage is noted as changed and whose own
+// bytes are the caller's to count again. A copy at kStart is in use from the first step on once
+// something reads it; any other from its write on.
+void Timeline::add_touch(TensorId tensor, Touch touch, Bytes& here) {
   std::vector<Touch>& touches = touches_[tensor];
   const std::int64_t bytes = problem_->tensors[tensor].bytes;
   const std::size_t at = touch_at(tensor, touch.time);
@@ -258,9 +268,9 @@ void Timeline::add_touch(TensorId tensor, Touch touch) {
   const Time before = touches[at - 1].time;
   if (touch.write) {
     // One copy becomes two: the former ends before.
-    begin(touch.time, bytes);
+    here.begins += bytes;
     if (last < touch.time) {
-      end(touch.time, bytes);
+      here.ends += bytes;
     } else if (before == kStart) {
       begin(kStart, -bytes);
     } else {
@@ -272,30 +282,30 @@ void Timeline::add_touch(TensorId tensor, Touch touch) {
     } else {
       end(last, -bytes);
     }
-    end(touch.time, bytes);
+    here.ends += bytes;
   }
   touches.insert(touches.begin() + static_cast<std::ptrdiff_t>(at), touch);
   refresh(before, tensor);
 }
 
 // The reverse.
-void Timeline::remove_touch(TensorId tensor, Time time) {
+void Timeline::remove_touch(TensorId tensor, Time time, Bytes& here) {
   std::vector<Touch>& touches = touches_[tensor];
   const std::int64_t bytes = problem_->tensors[tensor].bytes;
   const std::size_t at = touch_at(tensor, time);
   const bool is_last = last_of_copy(tensor, at) == at;
   const Time before = touches[at - 1].time;
   if (touches[at].write) {
-    begin(time, -bytes);
+    here.begins -= bytes;
     if (is_last) {
-      end(time, -bytes);
+      here.ends -= bytes;
     } else if (before == kStart) {
       begin(kStart, bytes);
     } else {
       end(before, -bytes);
     }
   } else if (is_last) {
-    end(time, -bytes);
+    here.ends -= bytes;
     if (before == kStart) {
       begin(kStart, -bytes);
     } else {
@@ -306,18 +316,8 @@ void Timeline::remove_touch(TensorId tensor, Time time) {
   refresh(before, tensor);
 }
 
-void Timeline::touch_all(TaskId task, Time time) {
-  for (const TensorId read : chosen(task).reads) add_touch(read, {time, false});
-  for (const TensorId write : chosen(task).writes) add_touch(write, {time, true});
-}
-
-void Timeline::untouch_all(TaskId task, Time time) {
-  for (const TensorId read : chosen(task).reads) remove_touch(read, time);
-  for (const TensorId write : chosen(task).writes) remove_touch(write, time);
-}
-
-// Counts what a step has of its own again: workspace, less the inputs its outputs take over.
-void Timeline::refresh(Time time) {
+// What a step has of its own: workspace, less the inputs its outputs take over.
+std::int64_t Timeline::own_bytes(Time time) const {
   const Variant& variant = chosen(task_at(time));
   std::int64_t own = variant.workspace;
   TensorId served;  // the output that took over an input last
@@ -326,7 +326,12 @@ void Timeline::refresh(Time time) {
     served = pair.output;
     own -= problem_->tensors[pair.input].bytes;
   }
-  changing(step_at(time)).own = own;
+  return own;
+}
+
+void Timeline::refresh(Time time) {
+  const std::int64_t own = own_bytes(time);
+  if (bytes_at(time).own != own) changing(time).own = own;
 }
 
 // The same where the tensor may end or not end any more: nothing to do if it is not taken over.

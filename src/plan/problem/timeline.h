@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,9 @@ class Timeline {
   explicit Timeline(const Problem& problem);
   Timeline(const Problem& problem, const Choices& choices);
 
+  // Becomes what the choices say; cheaper than a new one.
+  void assign(const Choices& choices);
+
   [[nodiscard]] bool allowed(Repetition what) const { return plan::allowed(*problem_, what); }
   [[nodiscard]] bool contains(Repetition what) const;
   void add(Repetition what);     // allowed and not there yet
@@ -67,13 +71,17 @@ class Timeline {
   [[nodiscard]] Choices choices() const { return {repetitions_, variants_}; }
   [[nodiscard]] Candidate candidate() const { return {choices(), seconds_, peak()}; }
 
-  // Steps: the executions in time's order.
-  [[nodiscard]] std::size_t steps() const { return times_.size(); }
-  [[nodiscard]] Time time(std::size_t step) const { return times_[step]; }
-  [[nodiscard]] TaskId task(std::size_t step) const { return task_at(times_[step]); }
-  [[nodiscard]] std::int64_t bytes(std::size_t step) const { return bytes_by_step()[step]; }
+  // An execution, and the bytes in use during it.
+  struct Step {
+    TaskId task;
+    std::int64_t bytes = 0;
+  };
+  [[nodiscard]] std::vector<Step> steps() const;  // in time's order
   [[nodiscard]] std::int64_t peak() const;
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
+  // The first step above the limit from those of a stage on, going round; the first execution of
+  // the stage's own task if there is none.
+  [[nodiscard]] Time crowded(TaskId from, std::int64_t limit) const;
 
   [[nodiscard]] Time first(TaskId task) const {
     return (static_cast<Time>(task.index()) << bits_) | mask();
@@ -111,35 +119,45 @@ class Timeline {
   [[nodiscard]] bool unread(Repetition what) const;
 
  private:
-  void fill_steps();
-  void reserve_touches();
-  [[nodiscard]] const std::vector<std::int64_t>& bytes_by_step() const;
-  [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
-  [[nodiscard]] std::size_t step_at(Time time) const;
-  [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;
-  [[nodiscard]] std::size_t last_of_copy(TensorId tensor, std::size_t at) const;
-  void insert_step(Time time);
-  void erase_step(Time time);
-  void add_touch(TensorId tensor, Touch touch);
-  void remove_touch(TensorId tensor, Time time);
-  void touch_all(TaskId task, Time time);
-  void untouch_all(TaskId task, Time time);
-  void begin(Time time, std::int64_t bytes) { changing(step_at(time)).begins += bytes; }
-  void end(Time time, std::int64_t bytes) { changing(step_at(time)).ends += bytes; }
-  void refresh(Time time);
-  void refresh(Time time, TensorId changed);
-
-  // Bytes of one step. Changes are kept rather than sums, so that one copy that comes, goes or
-  // lasts longer touches two steps and not all between them.
-  struct Step {
+  // Bytes of one execution. Changes are kept rather than sums, so that one copy that comes, goes or
+  // lasts longer touches two executions and not all between them.
+  struct Bytes {
     std::int64_t begins = 0;  // of copies that are in use from it on
     std::int64_t ends = 0;    // of copies that are in use for the last time
     std::int64_t own = 0;     // workspace less inputs taken over
   };
-  Step& changing(std::size_t step) {
-    settled_ = std::min(settled_, step);
-    return steps_[step];
-  }
+  struct Again {
+    TaskId task;
+    std::uint32_t index = 0;  // among repetitions()
+    Bytes bytes;
+  };
+  // What happens up to the first execution of a task, from that of the task before it on.
+  struct Stage {
+    std::vector<Again> repetitions;  // in the problem's order
+    Bytes first;
+  };
+
+  void fill();
+  void reserve_touches(std::span<const Time> times);
+  [[nodiscard]] std::vector<Time> times() const;
+  void settle(std::int64_t limit) const;
+  template <class Visit>
+  void visit_steps(std::size_t stage, Visit visit) const;
+  [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
+  [[nodiscard]] std::vector<Again>::const_iterator find(Repetition what) const;
+  [[nodiscard]] std::vector<Again>::iterator find(Repetition what);
+  Bytes& bytes_at(Time time);
+  Bytes& changing(Time time);
+  void note_change(std::size_t stage);
+  [[nodiscard]] bool ends_at(TensorId tensor, Time time) const;
+  [[nodiscard]] std::size_t last_of_copy(TensorId tensor, std::size_t at) const;
+  void add_touch(TensorId tensor, Touch touch, Bytes& here);
+  void remove_touch(TensorId tensor, Time time, Bytes& here);
+  void begin(Time time, std::int64_t bytes) { changing(time).begins += bytes; }
+  void end(Time time, std::int64_t bytes) { changing(time).ends += bytes; }
+  [[nodiscard]] std::int64_t own_bytes(Time time) const;
+  void refresh(Time time);
+  void refresh(Time time, TensorId changed);
 
   const Problem* problem_;
   int bits_;  // a time is a stage, and in the lower bits the task that runs again or ones
@@ -147,12 +165,15 @@ class Timeline {
   std::vector<Repetition> repetitions_;  // in no order
   double seconds_ = 0;
   core::IdVector<TensorId, std::vector<Touch>> touches_;
-  std::vector<std::uint32_t> firsts_;  // by task: the step of its first execution
-  // By step.
-  std::vector<Time> times_;
-  std::vector<Step> steps_;
-  mutable std::vector<std::int64_t> bytes_;  // in use; good for the first `settled_` steps
-  mutable std::size_t settled_ = 0;
+  core::IdVector<TaskId, Stage> stages_;
+  // As of the last settle(), by stage: bytes of copies that stay in use after it, and those beyond
+  // the limit, summed over its executions.
+  mutable std::vector<std::int64_t> left_;
+  mutable std::vector<std::int64_t> beyond_;
+  mutable std::size_t changed_begin_ = 0;  // stages that changed since then
+  mutable std::size_t changed_end_ = 0;
+  mutable std::int64_t limit_ = 0;
+  mutable std::int64_t excess_ = 0;  // the sum of beyond_
 };
 
 }  // namespace lowtide::plan

@@ -16,8 +16,9 @@ using Time = Timeline::Time;
 
 class Annealer {
  public:
-  Annealer(const Problem& problem, const Choices& start, const AnnealSettings& settings)
-      : settings_(settings), random_(settings.seed, 0), line_(problem, start), editor_(line_) {
+  Annealer(Timeline& line, const AnnealSettings& settings)
+      : settings_(settings), random_(settings.seed, 0), line_(line), editor_(line_) {
+    const Problem& problem = line.problem();
     double seconds = 0;
     double bytes = 0;
     std::size_t repeatable = 0;
@@ -93,14 +94,14 @@ class Annealer {
   }
 
   bool change() {
-    const std::uint64_t dice = random_.below(16);
+    const std::size_t dice = below(16);
     const int moves = dice < 9 ? 1 : dice < 14 ? 2 : 3;
     for (int i = 0; i < moves; ++i) move();
     return editor_.changed();
   }
 
   void move() {
-    const std::uint64_t dice = random_.below(100);
+    const std::size_t dice = below(100);
     if (dice < (excess_ > 0 ? 50U : 25U)) return drop();
     if (dice < 70) return keep();
     if (dice < 85) return shift();
@@ -108,28 +109,33 @@ class Annealer {
     keep();
   }
 
+  // Uniform in [0, bound) but for a bias of bound / 2^32, without a division.
+  std::size_t below(std::size_t bound) {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(random_.word()) * bound) >> 32U);
+  }
+
   template <class T>
   const T& any(const std::vector<T>& of) {
-    return of[random_.below(of.size())];
+    return of[below(of.size())];
   }
 
   // Computes a tensor again before a later read, so that it is not in memory at some step.
   void drop() {
     if (droppable_.empty()) return;
-    const Time time = line_.time(crowded_step());
+    const Time time = crowded_time();
     for (int attempt = 0; attempt < 16; ++attempt) {
       const TensorId tensor = any(droppable_);
       const std::vector<Timeline::Touch>& touches = line_.touches(tensor);
       const std::size_t next = line_.touch_at(tensor, time);
       if (next == 0 || next >= touches.size() || touches[next].time == time) continue;
       if (touches[next].write) continue;
-      if (random_.below(3) == 0 && read_otherwise(tensor, touches[next].time)) return;
+      if (below(3) == 0 && read_otherwise(tensor, touches[next].time)) return;
       const Repetition what{line_.stage(touches[next].time),
                             line_.problem().tensors[tensor].producer};
       if (!line_.allowed(what) || line_.contains(what)) continue;
       static constexpr double kFollow[] = {0, 0.5, 0.9};
       editor_.add(what);
-      follow(what, kFollow[random_.below(3)]);
+      follow(what, kFollow[below(3)]);
       return;
     }
   }
@@ -139,7 +145,7 @@ class Annealer {
     if (line_.is_repetition(time)) return false;
     const TaskId id = line_.task_at(time);
     const std::vector<Variant>& variants = line_.problem().tasks[id].variants;
-    const std::size_t from = random_.below(variants.size());
+    const std::size_t from = below(variants.size());
     for (std::size_t i = 0; i < variants.size(); ++i) {
       const std::size_t other = (from + i) % variants.size();
       if (reads(variants[other], tensor)) continue;
@@ -170,15 +176,10 @@ class Annealer {
     }
   }
 
-  // A step beyond the limit, or any one if there is none.
-  std::size_t crowded_step() {
-    const std::size_t from = random_.below(line_.steps());
-    if (excess_ == 0) return from;
-    for (std::size_t i = 0; i < line_.steps(); ++i) {
-      const std::size_t step = (from + i) % line_.steps();
-      if (line_.bytes(step) > settings_.limit) return step;
-    }
-    return from;
+  // Of a step beyond the limit, or of any one if there is none.
+  Time crowded_time() {
+    const TaskId from(below(line_.problem().tasks.size()));
+    return excess_ == 0 ? line_.first(from) : line_.crowded(from, settings_.limit);
   }
 
   void keep() {
@@ -190,10 +191,10 @@ class Annealer {
   void shift() {
     if (line_.repetitions().empty()) return;
     const Repetition what = any(line_.repetitions());
-    const TaskId stage = random_.below(2) == 0 ? nearby(what.stage) : where_used(what.task);
+    const TaskId stage = below(2) == 0 ? nearby(what.stage) : where_used(what.task);
     if (!stage.valid() || stage == what.stage) return;
     chain_ = {what.task};
-    if (random_.below(4) != 0) find_chain(what.stage);
+    if (below(4) != 0) find_chain(what.stage);
     for (const TaskId task : chain_) {
       const Repetition other{stage, task};
       if (line_.allowed(other) && !line_.contains(other)) editor_.add(other);
@@ -206,7 +207,7 @@ class Annealer {
 
   TaskId nearby(TaskId stage) {
     constexpr std::int64_t kReach = 6;
-    const auto offset = static_cast<std::int64_t>(random_.below(2 * kReach + 1)) - kReach;
+    const auto offset = static_cast<std::int64_t>(below(2 * kReach + 1)) - kReach;
     const std::int64_t moved = static_cast<std::int64_t>(stage.index()) + offset;
     const auto size = static_cast<std::int64_t>(line_.problem().tasks.size());
     return moved < 0 || moved >= size ? TaskId() : TaskId(static_cast<std::size_t>(moved));
@@ -214,7 +215,7 @@ class Annealer {
 
   TaskId where_used(TaskId task) {
     const Variant& variant = line_.chosen(task);
-    const std::size_t chosen = random_.below(variant.reads.size() + variant.writes.size());
+    const std::size_t chosen = below(variant.reads.size() + variant.writes.size());
     const TensorId tensor = chosen < variant.reads.size()
                                 ? variant.reads[chosen]
                                 : variant.writes[chosen - variant.reads.size()];
@@ -237,13 +238,13 @@ class Annealer {
   void vary() {
     const TaskId task = any(choosable_);
     const std::size_t count = line_.problem().tasks[task].variants.size();
-    const std::size_t other = (line_.variant(task) + 1 + random_.below(count - 1)) % count;
+    const std::size_t other = (line_.variant(task) + 1 + below(count - 1)) % count;
     editor_.choose(task, static_cast<std::uint8_t>(other));
   }
 
   const AnnealSettings& settings_;
   core::RandomStream random_;
-  Timeline line_;
+  Timeline& line_;
   Editor editor_;
   std::vector<TensorId> droppable_;
   std::vector<TaskId> choosable_;
@@ -261,8 +262,8 @@ class Annealer {
 
 }  // namespace
 
-Candidate anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings) {
-  return Annealer(problem, start, settings).run();
+Candidate anneal(Timeline& line, const AnnealSettings& settings) {
+  return Annealer(line, settings).run();
 }
 
 }  // namespace lowtide::plan

@@ -16,8 +16,8 @@ struct AnnealSettings {
   double heat = 1;         // how far uphill the first moves go, in mean repetitions
 };
 
-// The fastest schedule met within the limit, starting from `start`; where there is none, the one
-// with the lowest peak.
-Candidate anneal(const Problem& problem, const Choices& start, const AnnealSettings& settings);
+// The fastest schedule met within the limit, starting from what the timeline holds; where there is
+// none, the one with the lowest peak. The timeline then is where the walk ended.
+Candidate anneal(Timeline& line, const AnnealSettings& settings);
 
 }  // namespace lowtide::plan

@@ -12,8 +12,8 @@ namespace lowtide::plan {
 
 namespace {
 
-constexpr std::uint64_t kStarts = 2;
-constexpr std::int64_t kMoves = 80'000;  // of each start
+constexpr std::uint64_t kStarts = 4;
+constexpr std::int64_t kMoves = 60'000;  // of each start
 
 // What a schedule is judged by: bytes beyond the limit, then seconds.
 std::pair<std::int64_t, double> rank(const Candidate& one, std::int64_t limit) {
@@ -23,9 +23,11 @@ std::pair<std::int64_t, double> rank(const Candidate& one, std::int64_t limit) {
 }  // namespace
 
 Choices solve(const Problem& problem, std::int64_t limit) {
-  Candidate best = Timeline(problem).candidate();
+  Timeline line(problem);
+  Candidate best = line.candidate();
   const auto consider = [&](const Choices& start, const AnnealSettings& settings) {
-    Candidate found = anneal(problem, start, settings);
+    line.assign(start);
+    Candidate found = anneal(line, settings);
     if (rank(found, limit) < rank(best, limit)) best = std::move(found);
   };
   const std::vector<TaskId> peak = crowded_steps(problem, limit, 1);

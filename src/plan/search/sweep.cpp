@@ -16,7 +16,7 @@ namespace {
 class Sweeper {
  public:
   Sweeper(const Problem& problem, std::vector<Candidate> start)
-      : problem_(problem), found_(std::move(start)) {
+      : problem_(problem), line_(problem), found_(std::move(start)) {
     const auto tasks = static_cast<std::int64_t>(problem.tasks.size());
     moves_ = std::min<std::int64_t>(kWork / (tasks + kWorkOfAMove) / (3 * kLevels), 4000);
   }
@@ -54,7 +54,7 @@ class Sweeper {
   static constexpr double kWarm = 0.3;
   static constexpr double kHot = 0.6;
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
-  static constexpr std::int64_t kWork = 60'000'000;
+  static constexpr std::int64_t kWork = 45'000'000;
 
   // A number of bytes, and the seconds that nothing within them can beat.
   struct Level {
@@ -107,15 +107,16 @@ class Sweeper {
                              .seed = static_cast<std::uint64_t>(effort_),
                              .heat = heat};
     if (how.moves < kFewestMoves) return best != nullptr;
-    return add_if_it_fits(anneal(problem_, start, how), level.limit);
+    line_.assign(start);
+    return add_if_it_fits(anneal(line_, how), level.limit);
   }
 
   // The bound's answers let go of all that only some variants read, also where there is room.
   void add_relaxed(const Choices& choices, std::int64_t limit) {
-    Timeline line(problem_, choices);
-    if (line.peak() > limit) return;
-    take_fastest_variants(line, limit);
-    found_.push_back(line.candidate());
+    line_.assign(choices);
+    if (line_.peak() > limit) return;
+    take_fastest_variants(line_, limit);
+    found_.push_back(line_.candidate());
   }
 
   bool add_if_it_fits(Candidate found, std::int64_t limit) {
@@ -134,6 +135,7 @@ class Sweeper {
   }
 
   const Problem& problem_;
+  Timeline line_;  // what a walk walks on
   std::vector<Candidate> found_;
   std::int64_t moves_ = 0;   // of a walk, times the effort
   std::int64_t effort_ = 1;  // that the last limit took
