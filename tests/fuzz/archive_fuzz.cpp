@@ -1,11 +1,12 @@
-// libFuzzer target: opens any bytes as an .npz and as an IDX file, and reads a sample of each
-// array. Only lowtide::Error may come out.
+// libFuzzer target: opens any bytes as an .npz, reading a sample of each array, as an .npy (what
+// stands behind checksums in an archive) and as an IDX file. Only lowtide::Error may come out.
 #include <vector>
 
 #include "lowtide/error.h"
 
 #include "data/dataset.h"
 #include "data/format/idx.h"
+#include "data/format/npy.h"
 #include "fuzz/memory_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -22,6 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   } catch (const lowtide::Error&) {
     // Refused, as hostile files should be.
+  }
+  try {
+    ld::open_npy(ld::ByteSource::open(file.path()));
+  } catch (const lowtide::Error&) {
+    // Likewise.
   }
   try {
     ld::open_idx(ld::ByteSource::open(file.path()));

@@ -43,6 +43,12 @@ class Inflater {
   z_stream stream_ = {};
 };
 
+void hold_to(std::uint32_t declared, std::uint32_t found, const std::string& name) {
+  if (found == declared) return;
+  throw core::fail(ErrorCode::kInvalidFile, "{}: checksum is {:08x} instead of {:08x}", name, found,
+                   declared);
+}
+
 // Inflates one source into one file.
 class Unpacker {
  public:
@@ -154,10 +160,7 @@ class Unpacker {
                        "{}: inflates to {} bytes instead of the {} declared", packed_.name(),
                        written_.count(), unpacking_.size->count());
     }
-    if (unpacking_.checksum && checksum_ != *unpacking_.checksum) {
-      throw core::fail(ErrorCode::kInvalidFile, "{}: checksum is {:08x} instead of {:08x}",
-                       packed_.name(), checksum_, *unpacking_.checksum);
-    }
+    if (unpacking_.checksum) hold_to(*unpacking_.checksum, checksum_, packed_.name());
   }
 
   const ByteSource& packed_;
@@ -205,6 +208,19 @@ ByteSource ByteSource::part(Bytes offset, Bytes size) const {
 
 ByteSource unpack(const ByteSource& packed, const Unpacking& unpacking) {
   return Unpacker(packed, unpacking).run();
+}
+
+void verify(const ByteSource& source, std::uint32_t checksum) {
+  std::vector<std::byte> chunk(kPlainChunk);
+  std::uint32_t found = 0;
+  for (Bytes at; at < source.size();) {
+    const Bytes count = std::min(source.size() - at, Bytes(kPlainChunk));
+    const auto bytes = std::span(chunk).first(static_cast<std::size_t>(count.count()));
+    source.read_at(at, bytes);
+    found = crc32(found, bytes);
+    at += count;
+  }
+  hold_to(checksum, found, source.name());
 }
 
 std::uint32_t crc32(std::uint32_t checksum, std::span<const std::byte> bytes) {

@@ -57,6 +57,10 @@ struct Unpacking {
 // directory and the space needed when the temporary file cannot grow.
 ByteSource unpack(const ByteSource& packed, const Unpacking& unpacking);
 
+// Reads all of `source` once, through a buffer of fixed size. Throws Error(kInvalidFile) when its
+// CRC-32 is not `checksum`.
+void verify(const ByteSource& source, std::uint32_t checksum);
+
 // The CRC-32 of zip and gzip: start with 0, continue with the last result.
 std::uint32_t crc32(std::uint32_t checksum, std::span<const std::byte> bytes);
 

@@ -206,9 +206,12 @@ ByteSource ZipArchive::open(const ZipMember& member, const std::filesystem::path
   }
   const ByteSource packed(file_, member.begin, member.packed_size, std::move(full_name));
   if (member.method == kMethodStored) {
-    if (member.packed_size == member.size) return packed;
-    throw core::fail(ErrorCode::kInvalidFile, "{} is stored in {} bytes but declares {}",
-                     packed.name(), member.packed_size.count(), member.size.count());
+    if (member.packed_size != member.size) {
+      throw core::fail(ErrorCode::kInvalidFile, "{} is stored in {} bytes but declares {}",
+                       packed.name(), member.packed_size.count(), member.size.count());
+    }
+    verify(packed, member.checksum);
+    return packed;
   }
   if (member.method == kMethodDeflated) {
     return unpack(packed, {.packing = Packing::kDeflate,

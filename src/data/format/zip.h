@@ -40,8 +40,9 @@ class ZipArchive {
   [[nodiscard]] const std::string& name() const { return file_->name(); }
   [[nodiscard]] std::span<const ZipMember> members() const { return members_; }
 
-  // A stored member is read in place, without a look at its checksum; a deflated one is unpacked
-  // and checked (`directory` as in Unpacking). Throws Error(kUnsupported) for encryption and other
+  // A stored member stays in place; a deflated one is unpacked (`directory` as in Unpacking).
+  // Either is read once and held to its checksum here: reads at random places later cannot do that.
+  // Throws Error(kInvalidFile) where it differs, Error(kUnsupported) for encryption and other
   // methods.
   [[nodiscard]] ByteSource open(const ZipMember& member,
                                 const std::filesystem::path& directory) const;
