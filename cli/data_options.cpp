@@ -51,9 +51,10 @@ CLI::Option* add_data(CLI::App& command, DataSettings& data) {
   mean->needs(deviation);
   group->add_option("--temp", data.temp_directory, "Where compressed data is unpacked")
       ->type_name("DIR");
-  add_choice<TokenType>(*group, "--token-dtype", data.token_type,
-                        {{"uint16", TokenType::kUint16}, {"uint32", TokenType::kUint32}},
-                        "What a .bin of tokens holds");
+  add_choice<TokenType>(
+      *group, "--token-dtype", data.token_type,
+      {{"uint16", TokenType::kUint16}, {"uint32", TokenType::kUint32}},
+      "What a .bin of tokens holds; default: what the model remembers, else uint16");
   add_images(command, data.image);
   return source;
 }

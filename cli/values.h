@@ -22,12 +22,12 @@ inline std::string not_among(const std::vector<std::string>& names, const std::s
   return fmt::format("must be one of {}, not '{}'", fmt::join(names, ", "), word);
 }
 
-// An option for one of several values, in the order of the help. What `value` holds by then is the
-// usual one.
-template <class E>
+// An option for one of several values, in the order of the help. What `value` (an E, or an optional
+// one) holds by then is the usual one.
+template <class E, class Value>
 CLI::Option* add_choice(CLI::App& command,
                         const std::string& name,
-                        E& value,
+                        Value& value,
                         const std::vector<std::pair<std::string, E>>& choices,
                         const std::string& help) {
   std::vector<std::string> names;

@@ -53,7 +53,8 @@ struct DataSettings {
   std::vector<float> mean = {};
   std::vector<float> deviation = {};
   ImageSettings image = {};
-  TokenType token_type = TokenType::kUint16;  // of a file of tokens
+  // Of a file of tokens. None: what the model remembers, else uint16.
+  std::optional<TokenType> token_type = std::nullopt;
   std::filesystem::path temp_directory = {};  // where compressed data is unpacked; default /var/tmp
 };
 

@@ -76,6 +76,9 @@ class Dataset {
   [[nodiscard]] virtual Bytes held() const { return {}; }
   [[nodiscard]] virtual Bytes held_while_reading() const { return {}; }
 
+  // Of a file of tokens, how many it has: more than samples tell.
+  [[nodiscard]] virtual std::optional<std::int64_t> tokens() const { return std::nullopt; }
+
   // What integer labels stand for, label 0 first; empty where the data does not say.
   [[nodiscard]] std::span<const std::string> class_names() const { return class_names_; }
   // Of a table the columns that a sample's features come from, in their order.

@@ -369,6 +369,9 @@ void TrainingRun::save(const std::filesystem::path& path) const {
                              feed.normalization ? feed.normalization->str() : kNotNormalized);
     trained.metadata.emplace(keys.kind, kind_of(field));
   }
+  if (recipe_.dataset->tokens()) {
+    trained.metadata.emplace(kTokensKey, core::name(recipe_.dataset->fields().front().dtype));
+  }
   const std::span<const std::string> classes = recipe_.dataset->class_names();
   if (!classes.empty()) trained.metadata.emplace(kClassesKey, names_text(classes));
   const std::span<const std::string> columns = recipe_.dataset->columns();

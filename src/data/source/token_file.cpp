@@ -107,12 +107,14 @@ std::string TokenFile::place(std::size_t field,
   return core::text("token {} of the file", begin_ + first_token(sample, epoch) + element + later);
 }
 
+std::optional<std::int64_t> TokenFile::tokens() const { return tokens_.size().count() / width_; }
+
 std::int64_t TokenFile::first_token(std::int64_t sample, std::optional<std::int64_t> epoch) const {
   if (!epoch) return sample * sequence_;
   const core::Philox key = core::philox(seed_, static_cast<std::uint64_t>(*epoch), kWindowStream);
   core::RandomStream random(std::uint64_t{key[0]} << 32U | key[1],
                             static_cast<std::uint64_t>(sample));
-  const std::int64_t begins = tokens_.size().count() / width_ - sequence_;
+  const std::int64_t begins = *tokens() - sequence_;
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(begins)));
 }
 

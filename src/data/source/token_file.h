@@ -41,6 +41,7 @@ class TokenFile final : public Dataset {
                                   std::int64_t sample,
                                   std::int64_t element,
                                   std::optional<std::int64_t> epoch) const override;
+  [[nodiscard]] std::optional<std::int64_t> tokens() const override;
 
  private:
   [[nodiscard]] std::int64_t first_token(std::int64_t sample,

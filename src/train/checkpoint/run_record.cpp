@@ -80,6 +80,10 @@ void describe_data(const Recipe& recipe,
                    const TrainSettings& settings,
                    std::vector<RunField>& run) {
   run.push_back({"samples", "the number of samples", text("{}", recipe.dataset->samples())});
+  if (recipe.dataset->tokens()) {
+    run.push_back({"token_type", "the type of tokens",
+                   std::string(core::name(recipe.dataset->fields().front().dtype))});
+  }
   for (const Feed& feed : recipe.feeds) {
     run.push_back({text("normalization.{}", feed.input),
                    text("the normalisation of '{}'", feed.input),
@@ -91,7 +95,7 @@ void describe_data(const Recipe& recipe,
   run.push_back({"seed", "--seed", text("{}", settings.seed)});
 }
 
-// How files of images and tokens become samples.
+// How files of images become samples, and which of all samples are trained on.
 void describe_samples(const DataSettings& data, std::vector<RunField>& run) {
   const ImageSettings& image = data.image;
   run.push_back({"image.size", "the size of images", text("{}", fmt::join(image.size, "x"))});
@@ -99,8 +103,6 @@ void describe_samples(const DataSettings& data, std::vector<RunField>& run) {
                  image.crop ? text("from {} of the area", image.crop_area) : "none"});
   run.push_back({"image.flip", "mirroring of images", yes(image.flip)});
   run.push_back({"image.skip_bad", "leaving out bad images", yes(image.skip_bad)});
-  run.push_back({"token_type", "the type of tokens",
-                 data.token_type == TokenType::kUint16 ? "uint16" : "uint32"});
   run.push_back({"label", "--label", data.label});
   run.push_back({"validation_split", "the share held back for validation",
                  data.validation_split ? text("{}", *data.validation_split) : "none"});

@@ -18,13 +18,12 @@ Json evaluated(const Words& arguments) {
 }
 
 // Tokens that count up, so that the next one is known.
+template <class Token = std::uint16_t>
 std::string counting_tokens(const Scene& scene, int count, int vocabulary) {
-  std::string bytes;
-  for (int i = 0; i < count; ++i) {
-    bytes += static_cast<char>(i % vocabulary);
-    bytes += '\0';
-  }
-  support::write_file(scene / "text.bin", bytes);
+  std::vector<Token> tokens;
+  for (int i = 0; i < count; ++i) tokens.push_back(static_cast<Token>(i % vocabulary));
+  support::write_file(scene / "text.bin", std::string(reinterpret_cast<const char*>(tokens.data()),
+                                                      tokens.size() * sizeof(Token)));
   return scene / "text.bin";
 }
 
@@ -52,6 +51,28 @@ TEST(TokenFiles, ATokenOutsideTheVocabularyIsRefused) {
                                        "--vocabulary", "12", "--sequence", "8"});
   expect_refused(scene, {"eval", model, "--data", counting_tokens(scene, 100, 14)},
                  {"text.bin", "12", "outside"});
+}
+
+TEST(TokenFiles, TheirTypeIsRemembered) {
+  const Scene scene;
+  const std::string model = scene.zoo({"gpt2", "--layers", "1", "--width", "16", "--heads", "2",
+                                       "--vocabulary", "12", "--sequence", "8"});
+  const std::string data = counting_tokens<std::uint32_t>(scene, 121, 12);
+  const Trained trained = train(scene, {model, "--data", data, "--token-dtype", "uint32"});
+  const auto samples = [&](const Words& arguments) {
+    return evaluated(Words{"--data", data} + arguments).at("samples");
+  };
+  EXPECT_EQ(samples({trained.model}), 15);
+  EXPECT_EQ(samples({trained.model, "--token-dtype", "uint16"}), 30);
+  EXPECT_EQ(samples({model}), 30);
+  const Trained again = train(scene, {trained.model, "--data", data, "--batch", "1"}, "again.onnx");
+  EXPECT_EQ(again.steps.size(), 15U);
+  EXPECT_EQ(samples({again.model}), 15);
+  std::string other = support::read_file(trained.model);
+  other.replace(other.rfind("uint32"), 6, "uint99");
+  support::write_file(scene / "other.onnx", other);
+  expect_refused(scene, {"eval", scene / "other.onnx", "--data", data},
+                 {"other.onnx", "lowtide.tokens", "uint99"});
 }
 
 // y = 2 a - 3 b + 1, and the class of a point by the sign of a - b.

@@ -26,12 +26,22 @@ void check_alike(const Dataset& dataset, const Dataset& validation) {
   }
 }
 
+core::DType token_dtype(const onnx::ModelFile& file, std::optional<TokenType> given) {
+  if (given) return *given == TokenType::kUint16 ? core::DType::kUint16 : core::DType::kUint32;
+  const std::string remembered = metadata_value(file.metadata, kTokensKey);
+  if (remembered.empty()) return core::DType::kUint16;
+  for (const core::DType dtype : {core::DType::kUint16, core::DType::kUint32}) {
+    if (remembered == core::name(dtype)) return dtype;
+  }
+  throw core::fail(ErrorCode::kInvalidFile, "{}: its metadata '{}' is no type of tokens: '{}'",
+                   file.path, kTokensKey, remembered);
+}
+
 // Of the file's first input of tokens, or of images; sizes that settings give come first.
 data::TokenOptions token_options(const onnx::ModelFile& file,
                                  const ModelSettings& model,
-                                 TokenType type) {
-  data::TokenOptions options;
-  if (type == TokenType::kUint32) options.dtype = core::DType::kUint32;
+                                 std::optional<TokenType> type) {
+  data::TokenOptions options{.dtype = token_dtype(file, type)};
   for (const onnx::ValueInfo& input : onnx::data_inputs(file)) {
     if (!input.dims || input.dims->size() != 2) continue;
     const auto given = model.shapes.find(input.name);

@@ -30,7 +30,9 @@ OpenedData open_data(const onnx::ModelFile& file,
                      data::Split purpose,
                      std::uint64_t seed);
 
-// Metadata of a trained file: the names of the classes, and of the columns of a table, JSON arrays.
+// Metadata of a trained file: the type of its tokens; the names of the classes, and of the columns
+// of a table, JSON arrays.
+inline constexpr const char* kTokensKey = "lowtide.tokens";
 inline constexpr const char* kClassesKey = "lowtide.classes";
 inline constexpr const char* kColumnsKey = "lowtide.columns";
 std::string names_text(std::span<const std::string> names);
