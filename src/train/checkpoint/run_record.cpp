@@ -80,7 +80,13 @@ void describe_data(const Recipe& recipe,
                    const TrainSettings& settings,
                    std::vector<RunField>& run) {
   run.push_back({"samples", "the number of samples", text("{}", recipe.dataset->samples())});
-  if (recipe.dataset->tokens()) {
+  if (settings.data.validation_split) {
+    run.push_back({"held_back", "the number of samples held back for validation",
+                   text("{}", recipe.validation->samples())});
+  }
+  if (const auto tokens = recipe.dataset->tokens()) {
+    // Draws depend on it; those that fill no window are no sample.
+    run.push_back({"tokens", "the number of tokens", text("{}", *tokens)});
     run.push_back({"token_type", "the type of tokens",
                    std::string(core::name(recipe.dataset->fields().front().dtype))});
   }

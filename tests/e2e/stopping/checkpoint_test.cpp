@@ -193,6 +193,30 @@ TEST_F(Checkpoints, OfAnotherRunAreRefusedWithBothValues) {
           {"the number of samples was 22 and is now 21"});
 }
 
+// The part to train on may be as large as before, and is another one.
+TEST_F(Checkpoints, OfOtherDataAreRefusedWithBothSizes) {
+  const Scene here;
+  const auto refused = [&](const Words& words, const std::string& part) {
+    expect_refused(here, Words{"train"} + words + Words{"--resume", here / "run.ck"}, {part});
+  };
+  const Words rest = {"--batch", "4", "--steps", "3"};
+  const Words save = {"--checkpoint", here / "run.ck", "--steps", "1", "--batch", "4"};
+  const auto half_of = [&](std::int64_t samples) {
+    return Words{model, "--data", here.images({.samples = samples}), "--val-split", "0.5"};
+  };
+  train(here, half_of(22) + save);
+  refused(half_of(23) + rest, "samples held back for validation was 11 and is now 12");
+  std::filesystem::remove(here / "run.ck");
+  const std::string gpt = here.zoo({"gpt2", "--layers", "1", "--width", "16", "--heads", "2",
+                                    "--vocabulary", "12", "--sequence", "8"});
+  const auto text_of = [&](std::size_t tokens) {
+    support::write_file(here / "text.bin", std::string(2 * tokens, '\0'));
+    return Words{gpt, "--data", here / "text.bin"};
+  };
+  train(here, text_of(100) + save);
+  refused(text_of(101) + rest, "the number of tokens was 100 and is now 101");
+}
+
 TEST_F(Checkpoints, OfANetworkThatChangedAreRefused) {
   make_checkpoint();
   std::string bytes = support::read_file(model);
