@@ -76,6 +76,9 @@ void add_images(CLI::App& command, ImageSettings& image) {
               if (way != "crop" && way != "flip" && way != "none") {
                 throw CLI::ValidationError("--augment", "'" + way + "' is not crop, flip or none");
               }
+              if (way == "none" && ways.size() > 1) {
+                throw CLI::ValidationError("--augment", "none stands alone");
+              }
               image.crop = image.crop || way == "crop";
               image.flip = image.flip || way == "flip";
             }

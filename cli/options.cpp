@@ -384,7 +384,11 @@ CLI::Option* add_training(CLI::App& command,
 }
 
 void finish(const RawModel& raw, ModelSettings& model) {
-  for (const std::string& text : raw.shapes) model.shapes.insert(parse_shape(text));
+  for (const std::string& text : raw.shapes) {
+    const auto [name, dims] = parse_shape(text);
+    if (model.shapes.emplace(name, dims).second) continue;
+    throw Error(ErrorCode::kInvalidArgument, "--shape is given twice for '" + name + "'");
+  }
 }
 
 void finish(const RawLoss& raw, LossSettings& loss) {

@@ -39,7 +39,9 @@ void add_run(CLI::App& app, Action& action) {
         if (equals == std::string::npos) {
           throw Error(ErrorCode::kInvalidArgument, "--input " + input + " is not NAME=FILE.npy");
         }
-        options->settings.inputs[input.substr(0, equals)] = input.substr(equals + 1);
+        const std::string name = input.substr(0, equals);
+        if (options->settings.inputs.emplace(name, input.substr(equals + 1)).second) continue;
+        throw Error(ErrorCode::kInvalidArgument, "--input is given twice for '" + name + "'");
       }
       nlohmann::json json = nlohmann::json::array();
       for (const OutputSummary& output : run_model(options->settings)) {

@@ -96,6 +96,13 @@ std::vector<OutputSummary> run(const RunSettings& settings) {
   const std::vector<Input> inputs = open_inputs(file, settings);
   std::map<std::string, core::Shape> shapes;
   for (const Input& input : inputs) shapes[input.name] = input.array.shape;
+  for (const auto& [name, dims] : settings.model.shapes) {
+    const auto found = shapes.find(name);
+    if (found != shapes.end() && found->second.dims() == dims) continue;
+    throw fail(ErrorCode::kInvalidArgument,
+               "the shape [{}] of '{}' is not its file's; inputs have those of their files",
+               fmt::join(dims, ", "), name);
+  }
   const Session session(file, shapes, settings.memory, machine);
   for (const Input& input : inputs) {
     const std::span<std::byte> place = session.input(input.name);

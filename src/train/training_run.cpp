@@ -19,6 +19,7 @@
 #include "train/numbers/anomaly_finder.h"
 #include "train/plans/saved_plan.h"
 #include "train/prepare/data/open_data.h"
+#include "train/prepare/settings/unread.h"
 
 namespace lowtide::train {
 namespace {
@@ -53,6 +54,7 @@ TrainingRun::TrainingRun(const TrainSettings& settings)
                      settings.seed)),
       cost_cache_(settings.memory.cost_cache) {
   const auto start = Clock::now();
+  check_read(settings);
   const std::string& costs = settings_.memory.costs;
   if (costs != "auto" && costs != "model" && costs != "measured") {
     throw fail(ErrorCode::kInvalidArgument,

@@ -203,6 +203,79 @@ TEST(Usage, NoFileOfARunReplacesAnother) {
   EXPECT_EQ(lowtide({"train", model, "--data", data, "-o", model}).exit_code, 0);
 }
 
+// What one option leaves without a reader is a mistake.
+TEST(Usage, OptionsWithoutEffectAreRefused) {
+  const Scene scene;
+  const std::string data = scene.images();
+  const Words start = {scene.small_network(), "--batch", "4"};
+  const Words train = Words{"train", "--data", data} + start;
+  const std::vector<std::pair<Words, std::string>> wrong = {
+      {train + Words{"--mean", "0.5", "--std", "1", "--no-normalize"}, "--mean"},
+      {train + Words{"--split-seed", "1"}, "--split-seed"},
+      {train + Words{"--crop-area", "0.3"}, "--crop-area"},
+      {train + Words{"--token-dtype", "uint16"}, "--token-dtype"},
+      {train + Words{"--image-size", "8"}, "--image-size"},
+      {train + Words{"--bad-samples", "skip"}, "--bad-samples"},
+      {train + Words{"--huber-delta", "2"}, "--huber-delta"},
+      {train + Words{"--pos-weight", "2"}, "--pos-weight"},
+      {train + Words{"--optimizer", "adam", "--momentum", "0.9"}, "--momentum"},
+      {train + Words{"--optimizer", "adamw", "--nesterov"}, "--nesterov"},
+      {train + Words{"--betas", "0.8,0.9"}, "--betas"},
+      {train + Words{"--eps", "0.1"}, "--eps"},
+      {train + Words{"--min-lr", "0.001"}, "--min-lr"},
+      {train + Words{"--schedule", "cosine", "--gamma", "0.5"}, "--gamma"},
+      {train + Words{"--schedule", "linear", "--step-size", "3"}, "--step-size"},
+      {train + Words{"--schedule", "step", "--pct-start", "0.5"}, "--pct-start"},
+      {train + Words{"--no-cycle-momentum"}, "--no-cycle-momentum"},
+      {train + Words{"--schedule", "one-cycle", "--no-cycle-momentum", "--base-momentum", "0.5"},
+       "--base-momentum"},
+      {train + Words{"--keep-checkpoints", "3"}, "--keep-checkpoints"},
+      {Words{"plan", "--val-split", "0.5"} + start, "--val-split"},
+      {Words{"plan", "--val", data} + start, "--val"},
+      {Words{"eval", "--data", data, "--split-seed", "2"} + start, "--split-seed"},
+  };
+  for (const auto& [arguments, option] : wrong) {
+    expect_refused(scene, arguments, {option + " has no effect w"});
+  }
+}
+
+TEST(Usage, OptionsOfAnotherLossAreRefused) {
+  const Scene scene;
+  const std::string model =
+      scene.zoo({"mlp", "--size", "1", "--channels", "2", "--width", "4", "--classes", "3"});
+  data::NpzWriter writer(scene / "d.npz");
+  support::add_array(writer, "input", core::Shape{2, 2, 1, 1}, std::vector<float>(4));
+  support::add_array(writer, "label", core::Shape{2, 3}, std::vector<float>(6));
+  writer.finish();
+  support::write_npy(scene / "w.npy", core::Shape{3}, std::vector<float>{1, 2, 3});
+  for (const char* const command : {"train", "eval"}) {
+    for (const Words& option : {Words{"--class-weights", scene / "w.npy"},
+                                {"--label-smoothing", "0.1"},
+                                {"--ignore-index", "-1"},
+                                {"--huber-delta", "2"}}) {
+      expect_refused(scene, Words{command, model, "--data", scene / "d.npz"} + option,
+                     {option[0] + " has no effect with the loss mse"});
+    }
+  }
+}
+
+TEST(Usage, WhatIsGivenTwiceIsRefused) {
+  const Scene scene;
+  const std::string model = scene.small_network();
+  const std::string x = scene / "x.npy";
+  support::write_npy(x, core::Shape{1, 1, 4, 4}, std::vector<float>(16));
+  const Words input = {"--input", "input=" + x};
+  const Words run = Words{"run", model} + input;
+  expect_refused(scene, run + input, {"--input is given twice for 'input'"});
+  expect_refused(scene, run + Words{"--shape", "input=2,1,4,4"}, {"[2, 1, 4, 4]", "'input'"});
+  EXPECT_EQ(lowtide(run + Words{"--shape", "input=1,1,4,4"}).exit_code, 0);
+  const Words shape = {"--shape", "input=2,1,4,4"};
+  expect_refused(scene, Words{"inspect", model} + shape + shape,
+                 {"--shape is given twice for 'input'"});
+  EXPECT_EQ(lowtide({"train", model, "--data", scene.images(), "--augment", "none,flip"}).exit_code,
+            2);
+}
+
 // As scripts give them, whose variables are not set.
 TEST(Usage, EmptyWordsArePlacedOrRefused) {
   const Scene scene;

@@ -9,7 +9,7 @@
 #include "core/output/crc32c.h"
 #include "core/text.h"
 #include "onnx/read.h"
-#include "train/prepare/names.h"
+#include "train/prepare/settings/names.h"
 
 namespace lowtide::train {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 #include "plan/file/names.h"
-#include "train/prepare/names.h"
+#include "train/prepare/settings/names.h"
 
 namespace lowtide::train {
 namespace {

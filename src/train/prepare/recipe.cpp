@@ -16,7 +16,8 @@
 #include "train/prepare/data/assumed_data.h"
 #include "train/prepare/data/open_data.h"
 #include "train/prepare/labels.h"
-#include "train/prepare/names.h"
+#include "train/prepare/settings/names.h"
+#include "train/prepare/settings/unread.h"
 
 namespace lowtide::train {
 namespace {
@@ -381,6 +382,7 @@ Recipe settle(const ModelSettings& model,
     recipe.feeds.push_back(match(*recipe.dataset, input, field));
   }
   settle_loss(recipe, loss);
+  check_read(recipe, data, loss);
   if (recipe.has_data) settle_normalization(recipe, data, split);
   return recipe;
 }

@@ -1,4 +1,4 @@
-#include "train/prepare/names.h"
+#include "train/prepare/settings/names.h"
 
 namespace lowtide::train {
 
