@@ -11,6 +11,7 @@
 #include "onnx/import/initializers.h"
 #include "onnx/import/node_order.h"
 #include "onnx/import/node_view.h"
+#include "onnx/import/operators.h"
 #include "onnx/input_shapes.h"
 
 namespace lowtide::onnx {
@@ -215,6 +216,7 @@ void Importer::add_graph(Scope& scope) {
 
 void Importer::add_node(Scope& scope, const FileNode& node, const NodeOrder& order) {
   try {
+    check_schema(node);
     const std::size_t values_before = model_.graph.value_count();
     builder_.set_scope(node.label());
     std::vector<ValueId> results =

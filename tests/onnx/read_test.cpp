@@ -149,9 +149,34 @@ TEST(Read, ListsAllUnsupportedOperators) {
 TEST(Read, AttributesOfTheWrongKindAreNamed) {
   Parts parts = toy::small_network();
   parts.nodes[1] =
-      node("Relu", {"h"}, {"y"}, {WireWriter().text(1, "times").real(2, 1).integer(20, 1)});
+      node("Ramp", {"h"}, {"y"}, {WireWriter().text(1, "times").real(2, 1).integer(20, 1)});
   EXPECT_TRUE(says(refusal(parts, ErrorCode::kInvalidFile),
-                   "node 'y' (Relu): attribute 'times' has the wrong type"));
+                   "node 'y' (Ramp): attribute 'times' has the wrong type"));
+}
+
+// What no rule reads would look as if it were obeyed.
+TEST(Read, AttributesThatONNXDoesNotGiveAnOperatorAreRefused) {
+  Parts parts = toy::small_network();
+  parts.nodes[1] = node("Relu", {"h"}, {"y"}, {toy::int_attribute("inplace", 1)});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kInvalidFile),
+                   "node 'y' (Relu): ONNX gives Relu no attribute 'inplace'"));
+  parts.nodes[1] = node("Dropout", {"h"}, {"y"}, {toy::int_attribute("sed", 1)});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kInvalidFile),
+                   "ONNX gives Dropout no attribute 'sed', but ratio seed"));
+  parts.nodes[1] = node("Dropout", {"h"}, {"y"}, {toy::int_attribute("seed", 1)});
+  EXPECT_EQ(import(parts, batch_of(1)).output_names.front(), "y");
+  // Of other domains ONNX says nothing.
+  parts.nodes[1] = node("ToPlain", {"h"}, {"y"}, {toy::int_attribute("inplace", 1)}).text(7, "toy");
+  EXPECT_EQ(import(parts, batch_of(1)).output_names.front(), "y");
+}
+
+TEST(Read, InputsThatONNXDoesNotGiveAnOperatorAreRefused) {
+  Parts parts = toy::small_network();
+  parts.nodes[1] = node("Relu", {"h", "", "w"}, {"y"});
+  EXPECT_TRUE(says(refusal(parts, ErrorCode::kInvalidFile),
+                   "node 'y' (Relu): input 2 ('w') is one too many: ONNX gives Relu 1"));
+  parts.nodes[1] = node("Relu", {"h", "", ""}, {"y"});
+  EXPECT_EQ(import(parts, batch_of(1)).graph.node_count(), 2U);
 }
 
 TEST(Read, MalformedAttributesAreNamed) {
@@ -164,10 +189,10 @@ TEST(Read, MalformedAttributesAreNamed) {
   };
   for (const auto& [attribute, expected] : cases) {
     Parts parts = toy::small_network();
-    parts.nodes[1] = node("Relu", {"h"}, {"y"}, {attribute});
+    parts.nodes[1] = node("Ramp", {"h"}, {"y"}, {attribute});
     const std::string message = refusal(parts, ErrorCode::kInvalidFile);
     EXPECT_TRUE(says(message, expected));
-    EXPECT_TRUE(says(message, "node 'y' (Relu)"));
+    EXPECT_TRUE(says(message, "node 'y' (Ramp)"));
   }
   Parts repeated = toy::small_network();
   const WireWriter times = toy::int_attribute("times", 1);
@@ -177,9 +202,9 @@ TEST(Read, MalformedAttributesAreNamed) {
 
 TEST(Read, ComputedShapesAreRefusedByName) {
   Parts parts = toy::small_network();
-  parts.nodes[1] = node("Relu", {"h", "x"}, {"y"});
+  parts.nodes[1] = node("Ramp", {"h", "x"}, {"y"});
   EXPECT_TRUE(says(refusal(parts, ErrorCode::kUnsupported),
-                   "node 'y' (Relu): input 1 ('x') must be constant"));
+                   "node 'y' (Ramp): input 1 ('x') must be constant"));
 }
 
 // Floats that could be weights are not folded, but a rule that asks for their value gets it.
@@ -187,7 +212,7 @@ TEST(Read, ValuesOfFloatConstantsAreComputedForRules) {
   Parts parts = toy::small_network();
   parts.initializers.push_back(toy::tensor("s", {0.5F, 4}));
   parts.nodes = {node("Add", {"s", "w"}, {"s2"}), node("Add", {"x", "w"}, {"h"}),
-                 node("Relu", {"h", "", "s2"}, {"y"})};
+                 node("Ramp", {"h", "", "s2"}, {"y"})};
   const toy::Folder folder;
   toy::write_file(folder / "m.onnx", toy::model(parts));
   const Model model = read(folder / "m.onnx", batch_of(1));
@@ -204,7 +229,7 @@ TEST(Read, FoldsIntegersAndSingleFloatsButNoWeights) {
   parts.initializers.push_back(toy::tensor("s", {3}));
   parts.nodes = {node("Add", {"i", "i"}, {"i2"}), node("Add", {"s", "s"}, {"s2"}),
                  node("Add", {"w", "s2"}, {"w2"}), node("Add", {"x", "w2"}, {"h"}),
-                 node("Relu", {"h", "i2"}, {"y"})};
+                 node("Ramp", {"h", "i2"}, {"y"})};
   const toy::Folder folder;
   toy::write_file(folder / "m.onnx", toy::model(parts));
   const Model model = read(folder / "m.onnx", batch_of(1));

@@ -87,7 +87,8 @@ const graph::OpDef& add_op() {
   return op;
 }
 
-// Relu with an attribute and a constant input to carry through ONNX.
+// Relu, and as Ramp, which ONNX does not know, with an attribute and constant inputs to carry
+// through it.
 struct Relu {
   std::int64_t times = 1;
 
@@ -127,11 +128,10 @@ std::vector<ValueId> read_relu(OnnxNode& node) {
 }
 
 std::optional<OnnxForm> form_relu(const Relu& relu, const Signature&) {
-  OnnxForm form{.type = "Relu"};
-  if (relu.times == 1) return form;
-  form.attributes = {{"times", relu.times}};
-  form.constant_inputs = {std::vector<std::int64_t>{3, 4}};
-  return form;
+  if (relu.times == 1) return OnnxForm{.type = "Relu"};
+  return OnnxForm{.type = "Ramp",
+                  .attributes = {{"times", relu.times}},
+                  .constant_inputs = {std::vector<std::int64_t>{3, 4}}};
 }
 
 const graph::OpDef& relu_op() {
@@ -141,7 +141,9 @@ const graph::OpDef& relu_op() {
       .gradient = graph::not_differentiable,
       .cost = relu_cost,
       .repeat = graph::Repeat::kExact,
-      .onnx = {{.type = "Relu", .read = read_relu}, {.type = "SplitToSequence", .read = read_relu}},
+      .onnx = {{.type = "Relu", .read = read_relu},
+               {.type = "Ramp", .read = read_relu},
+               {.type = "SplitToSequence", .read = read_relu}},
       .onnx_form = form_relu,
       .kernels = {{.name = "reference", .run = run_relu}},
   }};

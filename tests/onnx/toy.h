@@ -16,8 +16,9 @@
 
 namespace lowtide::onnx::toy {
 
-// Add (broadcasting), Relu (may take two constant integers, and reals that ascend), ToPlain (toy::,
-// an identity on paper); BatchNormalization and Dropout that hand their input on.
+// Add (broadcasting), Relu, Ramp (a Relu that may take two constant integers, and reals that
+// ascend), ToPlain (toy::, an identity on paper); BatchNormalization and Dropout that hand their
+// input on.
 std::span<const graph::OpDef* const> catalog();
 
 // A folder that is gone when the test is.

@@ -246,7 +246,7 @@ Model toy_model(const Parts& parts) {
 
 TEST(WriteGraph, ComesBackAsTheSameGraph) {
   Parts parts = toy::small_network();
-  parts.nodes[1] = node("Relu", {"h"}, {"y"}, {toy::int_attribute("times", 2)});
+  parts.nodes[1] = node("Ramp", {"h"}, {"y"}, {toy::int_attribute("times", 2)});
   const Model model = toy_model(parts);
   for (const Bytes limit : {Bytes(1024), Bytes(1)}) {
     const toy::Folder folder;
