@@ -131,7 +131,8 @@ function layOut(program) {
 class Tide {
   constructor(canvas, tip, layout, limit) {
     Object.assign(this, {canvas, tip, limit});
-    this.margin = {left: 74, right: 12, top: 26, bottom: 50};
+    // Above the chart a line for the peak's caption and one for the budget's.
+    this.margin = {left: 74, right: 12, top: 38, bottom: 50};
     this.drag = null;
     this.show(layout);
     canvas.addEventListener('wheel', (event) => {
@@ -321,7 +322,9 @@ class Tide {
     pen.textBaseline = 'top';
     const times = ticks(this.from, this.to, 8, false);
     for (const time of times) {
-      pen.fillText(timeText(time, times[1] - times[0]), this.x(time), margin.top + this.height + 26);
+      const text = timeText(time, times[1] - times[0]);
+      const most = this.canvas.clientWidth - pen.measureText(text).width / 2;
+      pen.fillText(text, Math.min(this.x(time), most), margin.top + this.height + 26);
     }
   }
 
@@ -374,11 +377,14 @@ class Tide {
       pen.lineTo(margin.left + this.width, y);
       pen.stroke();
     }
+    const text = shown ? 'the budget\u2019s arena: ' + bytesText(this.limit) :
+        'the budget leaves ' + bytesText(this.limit - program.arena_bytes) + ' above the arena';
+    const right = margin.left + this.width - 4;
+    const wide = pen.measureText(text).width;
+    pen.clearRect(right - wide - 4, y - 15, wide + 8, 14);  // the peak's line may pass here
     pen.textAlign = 'right';
     pen.textBaseline = 'bottom';
-    pen.fillText(shown ? 'the budget\u2019s arena: ' + bytesText(this.limit) :
-        'the budget leaves ' + bytesText(this.limit - program.arena_bytes) + ' above the arena',
-        margin.left + this.width - 4, y - 2);
+    pen.fillText(text, right, y - 2);
   }
 }
 
@@ -393,7 +399,7 @@ class Lines {
     const {svg} = this;
     const width = svg.clientWidth;
     const height = svg.clientHeight;
-    const margin = {left: 82, right: 18, top: 12, bottom: 40};
+    const margin = {left: 82, right: 18, top: 26, bottom: 40};
     svg.replaceChildren();
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     const points = this.series.flatMap((one) => one.points).concat(this.marks.map((mark) => mark.at));
@@ -425,7 +431,7 @@ class Lines {
           this.xText(at, below.length > 1 ? below[1] - below[0] : 0)));
     }
     svg.append(drawn('text', {x: width - margin.right, y: height - 4, 'text-anchor': 'end'}, this.xLabel),
-        drawn('text', {x: margin.left + 6, y: margin.top + 6}, this.yLabel));
+        drawn('text', {x: margin.left + 6, y: 12}, this.yLabel));
     for (const one of this.series) {
       const path = one.points.map((point, i) => (i ? 'L' : 'M') + x(point[0]).toFixed(1) + ' ' + y(point[1]).toFixed(1));
       svg.append(drawn('path', {class: 'curve', d: path.join(''), stroke: one.colour,
@@ -441,7 +447,7 @@ class Lines {
       const circle = drawn('circle', {cx: x(mark.at[0]), cy: y(mark.at[1]), r: 7, fill: 'none',
                                       stroke: css('ink'), 'stroke-width': 2});
       circle.append(drawn('title', {}, mark.name));
-      const left = x(mark.at[0]) > width - 130;
+      const left = x(mark.at[0]) > width / 2;
       svg.append(circle, drawn('text', {x: x(mark.at[0]) + (left ? -12 : 12), y: y(mark.at[1]) - 8,
                                         'text-anchor': left ? 'end' : 'start'}, mark.name));
     }
