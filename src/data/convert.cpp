@@ -221,8 +221,7 @@ std::vector<Moments> moments_of_values(const Census& census, const Rows& rows) {
         const auto value = static_cast<double>(element<T>(raw, i));
         if (!std::isfinite(value)) {
           const std::size_t width = rows.channels * rows.inner;
-          throw core::fail(ErrorCode::kNumeric, "array '{}', {}: {} is not finite",
-                           census.what().name,
+          throw not_finite(census.what(),
                            census.dataset.place(census.field, samples[i / width],
                                                 static_cast<std::int64_t>(i % width)),
                            value);
@@ -340,6 +339,11 @@ std::optional<std::size_t> find_not_finite(std::span<const float> values) {
     if (!std::isfinite(values[i])) return i;
   }
   return std::nullopt;
+}
+
+Error not_finite(const Field& field, std::string_view place, double value) {
+  return core::fail(ErrorCode::kNumeric, "array '{}', {}: {} is not finite", field.name, place,
+                    value);
 }
 
 std::optional<Outside> find_outside(core::DType dtype,

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lowtide/error.h"
+
 #include "data/dataset.h"
 
 namespace lowtide::data {
@@ -50,8 +52,9 @@ void to_float32(const Field& field,
 void to_int64(const Field& field, std::span<const std::byte> raw, std::span<std::int64_t> out);
 void to_int32(const Field& field, std::span<const std::byte> raw, std::span<std::int32_t> out);
 
-// The first that is a NaN or an infinity.
+// The first that is a NaN or an infinity, and what is to be said of it.
 std::optional<std::size_t> find_not_finite(std::span<const float> values);
+[[nodiscard]] Error not_finite(const Field& field, std::string_view place, double value);
 
 // What integers may be: [first, end), and one that stands for nothing.
 struct IntegerRange {

@@ -241,8 +241,7 @@ void Loader::check(const Target& target,
     const std::span<const float> values(reinterpret_cast<const float*>(elements.data()),
                                         elements.size() / sizeof(float));
     if (const auto bad = find_not_finite(values)) {
-      throw core::fail(ErrorCode::kNumeric, "array '{}', {}: {} is not finite", field.name,
-                       place(*bad), values[*bad]);
+      throw not_finite(field, place(*bad), double{values[*bad]});
     }
     const auto share = [](float x) { return x >= 0 && x <= 1; };
     const auto other = std::find_if_not(values.begin(), values.end(), share);
