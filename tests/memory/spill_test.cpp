@@ -164,6 +164,15 @@ TEST_P(EveryWay, MeasuresBothDirections) {
   EXPECT_LE((resident_bytes() - before).count(), 1 << 20);
 }
 
+// Optimizer state begins as zeros and is not written for that.
+TEST_P(EveryWay, ReadsAsZerosAfterMeasuring) {
+  store.measure(1);
+  store.reserve(Bytes(8 << 20), 1);
+  std::vector<std::byte> all(8 << 20);
+  store.read(Bytes(0), all);
+  EXPECT_EQ(std::count(all.begin(), all.end(), std::byte{0}), 8 << 20);
+}
+
 TEST_P(EveryWay, TellsThatTheFileEndsEarly) {
   Arena memory(Bytes(1 << 16));
   store.reserve(Bytes(1 << 16), 1);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -78,6 +79,10 @@ void SpillStore::reserve(Bytes size, std::size_t transfers) {
   if (size - std::min(size, file_.size()) > available) {
     throw core::fail(ErrorCode::kIo, "spill file in {}: needs {} ({} bytes), {} are free",
                      directory_, size.str(), size.count(), available.str());
+  }
+  if (::ftruncate(file_.descriptor(), 0) != 0) {  // and all that measuring wrote
+    throw core::fail(ErrorCode::kIo, "spill file in {}: cannot be emptied: {}", directory_,
+                     message(errno));
   }
   if (size > Bytes(0)) {
     const int error = ::posix_fallocate(file_.descriptor(), 0, size.count());
