@@ -1,5 +1,6 @@
 #include "memory/arena.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ Arena::Arena(Bytes size, Pages pages) : size_(size) {
     throw core::fail(ErrorCode::kInvalidArgument, "an arena of {} bytes", size.count());
   }
   if (size == Bytes(0)) return;
+  malloc_trim(0);  // what was freed until now, by planning above all, must not lie beside it
   const bool huge = pages == Pages::kHuge && size >= Bytes(kHugePage);
   const std::int64_t alignment = huge ? kHugePage : ::sysconf(_SC_PAGESIZE);
   data_ = reserve(static_cast<std::size_t>(size.count()), static_cast<std::size_t>(alignment));

@@ -153,9 +153,15 @@ bool TrainingRun::measure_to_train() {
   return true;
 }
 
-void TrainingRun::settle_memory() {
-  const Bytes used = settle_runtime(needs(*configuration_));
-  if (used > report_.runtime) fit_beside(used);
+// Another plan may need more of the process than the one that was measured.
+bool TrainingRun::settle_memory() {
+  bool changed = false;
+  while (true) {
+    const Bytes used = settle_runtime(needs(*configuration_));
+    if (used <= report_.runtime) return changed;
+    fit_beside(used);
+    changed = true;
+  }
 }
 
 void TrainingRun::measure(double seconds) {
@@ -191,6 +197,8 @@ void TrainingRun::use_costs(std::vector<plan::Costs> costs) {
 
 void TrainingRun::answer(const PlanQuestions& questions) {
   if (!report_.fits) return;
+  report_.explanations.clear();
+  report_.idle_tensors.clear();
   const Unit& main = configuration_->main();
   const graph::Graph& graph = main.pass.graph;
   for (const std::string& name : questions.explain) {

@@ -175,7 +175,11 @@ void TrainingRun::prepare() {
   if (recipe_.validation) validation_.emplace(recipe_, configuration_->micro_batch());
   settle_memory();
   if (measure_to_train()) settle_memory();
-  if (settings_.report) answer({.sweep = true, .idle_tensors = true});
+  if (settings_.report) {
+    do {
+      answer({.sweep = true, .idle_tensors = true});
+    } while (settle_memory());
+  }
   if (spill_) spill_->reserve(configuration_->spill_bytes(), configuration_->transfers());
   arena_.emplace(configuration_->arena_bytes(), memory::Pages::kHuge);
   memory::SpillStore* const file = spill_ ? &*spill_ : nullptr;

@@ -66,8 +66,9 @@ class TrainingRun {
   void use_cached_costs();
   // Whether it did.
   bool measure_to_train();
-  // Counts what this process really takes, where that is more than allowed for.
-  void settle_memory();
+  // Counts what this process really takes, where that is more than allowed for; returns whether
+  // that led to another plan.
+  bool settle_memory();
   void measure(double seconds);
   // Plans with these costs what was planned with others.
   void use_costs(std::vector<plan::Costs> costs);

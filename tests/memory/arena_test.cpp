@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,25 @@ std::int64_t resident_pages(const Arena& arena) {
   EXPECT_EQ(::mincore(arena.data(), static_cast<std::size_t>(arena.size().count()), present.data()),
             0);
   return std::ranges::count_if(present, [](unsigned char state) { return (state & 1U) != 0; });
+}
+
+// Freed memory below what is still used goes back to the system only on request.
+TEST(Arena, LeavesNoFreedMemoryBesideIt) {
+  constexpr std::size_t kBlock = 1024;
+  constexpr std::size_t kBlocks = 16 * 1024;
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    blocks.push_back(std::make_unique<char[]>(kBlock));
+    std::memset(blocks.back().get(), 1, kBlock);
+  }
+  const std::unique_ptr<char[]> last = std::move(blocks.back());
+  blocks.clear();
+  const Bytes before = resident_bytes();
+  const Arena arena(page());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what is freed
+  EXPECT_LT(resident_bytes(), before - Bytes(kBlocks * kBlock * 3 / 4));
+#endif
+  EXPECT_NE(last, nullptr);
 }
 
 TEST(Arena, IsAlignedAndZero) {
