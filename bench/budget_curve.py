@@ -156,7 +156,9 @@ def main():
     if options.torch:
         run_torch(options.networks[0], options.torch, options.steps, options.threads)
         return
-    prefix = ["chrt", "-r", "1"] if options.realtime else []
+    if options.realtime and options.spill:
+        parser.error("--realtime does not go with --spill: transfers would wait for the kernels")
+    prefix = program.REALTIME if options.realtime else []
     for name in options.networks:
         curve(name, options, prefix)
 

@@ -12,6 +12,9 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOWTIDE = ROOT / "build/release/cli/lowtide"
 WORK = pathlib.Path(tempfile.gettempdir()) / "lowtide-bench"
+# Goes before a command that is to run before other processes. Not one that spills: its transfers
+# would wait for whole time slices of the kernels.
+REALTIME = ["chrt", "-r", "1"]
 
 
 def lowtide(*arguments, json_output=True, prefix=()):

@@ -83,7 +83,7 @@ def main():
         if name not in step_time.BATCH or (not given and name not in SHARES):
             parser.error(f"no curve of '{name}'; there are {', '.join(SHARES)}")
         shares = tuple(float(s) for s in given.split(",")) if given else SHARES[name]
-        curve(name, shares, options, ["chrt", "-r", "1"] if options.realtime else [])
+        curve(name, shares, options, program.REALTIME if options.realtime else [])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Seconds of a training step within the same bytes: recomputing, spilling, and doing both.
 
-usage: spill_gain.py --spill FOLDER [--steps N] [--threads N] [--shares S ...] [--realtime]
-                     [NETWORK ...]
+usage: spill_gain.py --spill FOLDER [--steps N] [--threads N] [--shares S ...] [NETWORK ...]
 
 Three ways to fit one budget: what memory does not hold is computed again (no spill file), goes to
 the file and comes back (--policy keep --spill), or the planner chooses (--spill). Budgets lie
@@ -25,8 +24,7 @@ def run(common, memory, options):
     """Predicted and measured seconds, peak bytes and seconds of waiting; None: does not fit."""
     if not program.lowtide("plan", *common, *memory)["fits"]:
         return None
-    prefix = ["chrt", "-r", "1"] if options.realtime else []
-    result = program.lowtide("train", *common, *memory, "--steps", options.steps, prefix=prefix)
+    result = program.lowtide("train", *common, *memory, "--steps", options.steps)
     return {"predicted": result["plan"]["predicted_seconds"],
             "seconds": result["step_seconds"]["min"], "peak": result["peak_rss_bytes"],
             "waited": result.get("spill_wait_seconds", 0) / options.steps}
@@ -68,7 +66,6 @@ def main():
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--shares", type=float, nargs="+", default=[0.05, 0.25, 0.5])
-    parser.add_argument("--realtime", action="store_true", help="run all before other processes")
     options = parser.parse_args()
     for name in options.networks:
         if name not in step_time.BATCH:

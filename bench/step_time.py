@@ -190,7 +190,7 @@ def main():
     if options.torch:
         run_torch(options.networks[0], options.steps, options.threads, options.torch)
         return
-    prefix = ["chrt", "-r", "1"] if options.realtime else []
+    prefix = program.REALTIME if options.realtime else []
     print(f"{'network':<14}{'lowtide s':>11}{'torch s':>10}{'ratio':>8}"
           f"{'lowtide MiB':>13}{'torch MiB':>11}{'ratio':>8}")
     for name in options.networks:
