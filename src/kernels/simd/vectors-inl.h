@@ -24,10 +24,11 @@ using V = hn::Vec<D>;
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
 
 // The first `count` (less than a vector's lanes) floats at x; the other lanes are 0. Where the
-// instruction set has no masked load, a short copy stands in for it.
+// instruction set has no masked load, a short copy stands in for it: scalar code, whose only count
+// is 0, would read a float all the same.
 HWY_INLINE V load_some(const float* x, std::int64_t count) {
   const D d;
-#if HWY_MEM_OPS_MIGHT_FAULT
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
   HWY_ALIGN float buffer[hn::MaxLanes(D())] = {};
   std::memcpy(buffer, x, static_cast<std::size_t>(count) * sizeof(float));
   return hn::Load(d, buffer);
