@@ -47,7 +47,7 @@ class Sweeper {
   static constexpr double kFar = 0.05;    // likewise: there is more to find
   static constexpr std::int64_t kLevels = 40;
   static constexpr std::int64_t kFewestMoves = 50;  // fewer change nothing: not worth a walk
-  static constexpr std::int64_t kFarEffort = 8;
+  static constexpr std::int64_t kFarEffort = 12;
   static constexpr std::int64_t kMostEffort = 16;
   static constexpr int kPatience = 2;   // failures before walks begin from what others found
   static constexpr double kCool = 0.1;  // heat, as in AnnealSettings
@@ -75,6 +75,7 @@ class Sweeper {
     if (effort_ == 1 && far_from_bound(level)) {
       effort_ = kFarEffort;
       fits = improve(now_, level, kHot) || fits;
+      fits = improve(other, level, kHot) || fits;
       effort_ = 1;
     }
     while (!fits && effort_ < kMostEffort) {
@@ -102,10 +103,8 @@ class Sweeper {
     if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
       return true;
     }
-    const AnnealSettings how{.limit = level.limit,
-                             .moves = moves_ * effort_,
-                             .seed = static_cast<std::uint64_t>(effort_),
-                             .heat = heat};
+    const AnnealSettings how{
+        .limit = level.limit, .moves = moves_ * effort_, .seed = ++walks_, .heat = heat};
     if (how.moves < kFewestMoves) return best != nullptr;
     line_.assign(start);
     return add_if_it_fits(anneal(line_, how), level.limit);
@@ -139,6 +138,7 @@ class Sweeper {
   std::vector<Candidate> found_;
   std::int64_t moves_ = 0;   // of a walk, times the effort
   std::int64_t effort_ = 1;  // that the last limit took
+  std::uint64_t walks_ = 0;  // so far: each has chances of its own
   int failed_ = 0;           // limits since the last that a walk met
   Choices now_;              // where walks down begin
 };
