@@ -11,7 +11,9 @@
 #include "core/random.h"
 #include "plan/bound/bound.h"
 #include "plan/problem/editor.h"
+#include "plan/search/chen.h"
 #include "plan/search/solve.h"
+#include "plan/search/splice.h"
 
 namespace lowtide::plan {
 namespace {
@@ -209,6 +211,53 @@ TEST(Search, CandidatesAreAParetoSetAndAsTheySay) {
       EXPECT_GT(candidates[i].seconds, candidates[i - 1].seconds);
       EXPECT_LT(candidates[i].peak, candidates[i - 1].peak);
     }
+  }
+}
+
+// A chain of equal tasks and, backwards, those that read what each of them read.
+Problem deep_chain(std::size_t depth) {
+  Problem problem;
+  const auto tensor = [&] {
+    return problem.tensors.push_back({.bytes = 1, .producer = TaskId(problem.tasks.size())});
+  };
+  std::vector<TensorId> values = {problem.tensors.push_back({.bytes = 1, .producer = {}})};
+  for (std::size_t i = 0; i < depth; ++i) {
+    values.push_back(tensor());
+    Variant variant{.seconds = 1, .seconds_again = 1, .reads = {values[i]}, .in_place = {}};
+    variant.writes = {values.back()};
+    problem.tasks.push_back({.variants = {variant}, .repeatable = i + 1 < depth, .deadline = {}});
+  }
+  TensorId gradient = values.back();
+  for (std::size_t i = depth; i-- > 0;) {
+    Variant variant{.seconds = 2, .reads = {gradient, values[i]}, .writes = {}, .in_place = {}};
+    gradient = tensor();
+    variant.writes = {gradient};
+    problem.tasks.push_back({.variants = {variant}, .repeatable = false, .deadline = {}});
+  }
+  return problem;
+}
+
+TEST(Search, SplicesTakeWhatTheLimitLeaves) {
+  constexpr std::size_t kDepth = 300;
+  const Problem problem = deep_chain(kDepth);
+  const auto at = depths(problem, TaskId(kDepth - 1));
+  EXPECT_EQ(at[TaskId(5)], 5U);
+  EXPECT_EQ(at[TaskId(kDepth + 9)], kDepth - 11);  // reads what that task wrote
+  const Candidate fast = Timeline(problem).candidate();
+  Candidate small = fast;
+  for (const Choices& choices : chen(problem)) {
+    const Candidate candidate = Timeline(problem, choices).candidate();
+    if (candidate.peak < small.peak) small = candidate;
+  }
+  ASSERT_LT(small.peak, fast.peak / 4);
+  Timeline line(problem);
+  for (const double part : {0.25, 0.5, 0.75}) {
+    const auto limit =
+        small.peak + static_cast<std::int64_t>(part * static_cast<double>(fast.peak - small.peak));
+    const Candidate found = splice(line, at, small.choices, fast.choices, limit);
+    EXPECT_LE(found.peak, limit);
+    EXPECT_EQ(Timeline(problem, found.choices).peak(), found.peak);
+    EXPECT_LT(found.seconds, small.seconds - (part - 0.1) * (small.seconds - fast.seconds));
   }
 }
 

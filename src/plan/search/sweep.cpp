@@ -8,6 +8,7 @@
 #include "plan/search/anneal.h"
 #include "plan/search/recompute.h"
 #include "plan/search/relaxed.h"
+#include "plan/search/splice.h"
 
 namespace lowtide::plan {
 
@@ -26,6 +27,7 @@ class Sweeper {
     const std::vector<TaskId> peak = crowded_steps(problem_, top.peak - 1, 1);
     if (peak.empty()) return std::move(found_);
     Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
+    depths_ = depths(problem_, peak.front());
     std::vector<Level> levels;
     now_ = top.choices;
     for (auto limit = static_cast<double>(top.peak) * kRatio; limit > 1; limit *= kRatio) {
@@ -70,9 +72,10 @@ class Sweeper {
   // once the limits are hard to meet. Returns whether anything that is known fits.
   bool descend(const Level& level, const Choices& other) {
     add_relaxed(other, level.limit);
+    if (!may_walk() && far_from_bound(level)) add_spliced(level.limit);
     bool fits = improve(now_, level, effort_ == 1 ? kCool : kWarm);
     if (effort_ == 1 || !fits) fits = improve(other, level, kCool) || fits;
-    if (effort_ == 1 && far_from_bound(level)) {
+    if (effort_ == 1 && may_walk() && far_from_bound(level)) {
       effort_ = kFarEffort;
       fits = improve(now_, level, kHot) || fits;
       fits = improve(other, level, kHot) || fits;
@@ -89,11 +92,13 @@ class Sweeper {
     return true;
   }
 
-  // Whether what is known leaves much to be found, and the problem is small enough for walks.
+  // Whether the problem is small enough for walks.
+  [[nodiscard]] bool may_walk() const { return moves_ >= kFewestMoves; }
+
+  // Whether what is known leaves much to be found.
   [[nodiscard]] bool far_from_bound(const Level& level) const {
     const Candidate* const best = fastest_within(level.limit);
-    return moves_ >= kFewestMoves && best != nullptr &&
-           best->seconds > level.bound + kFar * problem_.fastest_seconds();
+    return best != nullptr && best->seconds > level.bound + kFar * problem_.fastest_seconds();
   }
 
   // Anneals from `start` and keeps the result if it fits. What is as good as the bound stays as it
@@ -118,6 +123,29 @@ class Sweeper {
     found_.push_back(line_.candidate());
   }
 
+  // Between the two schedules that promise most: where the limit lies on the straight line from one
+  // to the other.
+  void add_spliced(std::int64_t limit) {
+    double best = fastest_within(limit)->seconds;
+    const Candidate* small = nullptr;
+    const Candidate* fast = nullptr;
+    for (const Candidate& within : found_) {
+      if (within.peak > limit) continue;
+      for (const Candidate& beyond : found_) {
+        if (beyond.peak <= limit || beyond.seconds >= within.seconds) continue;
+        const double part = static_cast<double>(limit - within.peak) /
+                            static_cast<double>(beyond.peak - within.peak);
+        const double seconds = within.seconds + part * (beyond.seconds - within.seconds);
+        if (seconds >= best) continue;
+        best = seconds;
+        small = &within;
+        fast = &beyond;
+      }
+    }
+    if (small == nullptr) return;
+    add_if_it_fits(splice(line_, depths_, small->choices, fast->choices, limit), limit);
+  }
+
   bool add_if_it_fits(Candidate found, std::int64_t limit) {
     if (found.peak > limit) return false;
     found_.push_back(std::move(found));
@@ -136,6 +164,7 @@ class Sweeper {
   const Problem& problem_;
   Timeline line_;  // what a walk walks on
   std::vector<Candidate> found_;
+  core::IdVector<TaskId, std::size_t> depths_;
   std::int64_t moves_ = 0;   // of a walk, times the effort
   std::int64_t effort_ = 1;  // that the last limit took
   std::uint64_t walks_ = 0;  // so far: each has chances of its own
