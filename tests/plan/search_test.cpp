@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "plan/baseline/chen.h"
 #include "plan/bound/bound.h"
 #include "plan/problem/editor.h"
-#include "plan/search/chen.h"
 #include "plan/search/solve.h"
 #include "plan/search/splice.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/search/chen.h"
+#include "plan/baseline/chen.h"
 #include "plan/search/sweep.h"
 
 namespace lowtide::plan {

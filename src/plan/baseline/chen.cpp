@@ -1,4 +1,4 @@
-#include "plan/search/chen.h"
+#include "plan/baseline/chen.h"
 
 #include <algorithm>
 #include <cmath>
