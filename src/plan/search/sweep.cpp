@@ -55,6 +55,7 @@ class Sweeper {
   static constexpr double kCool = 0.1;  // heat, as in AnnealSettings
   static constexpr double kWarm = 0.3;
   static constexpr double kHot = 0.6;
+  static constexpr double kAim = 0.93;                // of the limit
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
   static constexpr std::int64_t kWork = 45'000'000;
 
@@ -108,8 +109,13 @@ class Sweeper {
     if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
       return true;
     }
+    // Where nothing fits yet, walks that aim lower get further.
+    const double aim = best == nullptr ? kAim : 1;
     const AnnealSettings how{
-        .limit = level.limit, .moves = moves_ * effort_, .seed = ++walks_, .heat = heat};
+        .limit = static_cast<std::int64_t>(aim * static_cast<double>(level.limit)),
+        .moves = moves_ * effort_,
+        .seed = ++walks_,
+        .heat = heat};
     if (how.moves < kFewestMoves) return best != nullptr;
     line_.assign(start);
     return add_if_it_fits(anneal(line_, how), level.limit);
