@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "memory/small_pages.h"
 
 namespace lowtide::memory {
 namespace {
@@ -51,6 +52,7 @@ Arena::Arena(Bytes size, Pages pages) : size_(size) {
   }
   if (size == Bytes(0)) return;
   malloc_trim(0);  // what was freed until now, by planning above all, must not lie beside it
+  keep_pages_small();
   const bool huge = pages == Pages::kHuge && size >= Bytes(kHugePage);
   const std::int64_t alignment = huge ? kHugePage : ::sysconf(_SC_PAGESIZE);
   data_ = reserve(static_cast<std::size_t>(size.count()), static_cast<std::size_t>(alignment));

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,6 +52,41 @@ TEST(Arena, LeavesNoFreedMemoryBesideIt) {
   EXPECT_LT(resident_bytes(), before - Bytes(kBlocks * kBlock * 3 / 4));
 #endif
   EXPECT_NE(last, nullptr);
+}
+
+// Whether the mapping at that address has the advice.
+bool has_flag(const std::byte* address, const std::string& flag) {
+  std::ifstream file("/proc/self/smaps");
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t first = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &end) == 2) begin = first;
+    if (line.rfind("VmFlags:", 0) != 0 || at < begin || at >= end) continue;
+    return line.find(" " + flag) != std::string::npos;
+  }
+  return false;
+}
+
+// A system whose rule is huge pages would make heap, stacks and generated code grow.
+TEST(Arena, KeepsWhatLiesBesideItOnSmallPages) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
+  constexpr std::size_t kSize = 4 << 20;
+  const auto map = [] {
+    return static_cast<std::byte*>(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  };
+  std::byte* const plain = map();
+  std::byte* const wished = map();
+  ASSERT_EQ(::madvise(wished, kSize, MADV_HUGEPAGE), 0);
+  const Arena first(16_MiB, Pages::kHuge);
+  const Arena second(page());
+  EXPECT_TRUE(has_flag(plain, "nh"));
+  EXPECT_TRUE(has_flag(wished, "hg")) << "others' wishes are not Lowtide's business";
+  EXPECT_TRUE(has_flag(first.data(), "hg"));
+  ::munmap(plain, kSize);
+  ::munmap(wished, kSize);
 }
 
 TEST(Arena, IsAlignedAndZero) {
