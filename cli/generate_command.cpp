@@ -48,13 +48,18 @@ int generate(const std::shared_ptr<Options>& options) {
   };
   std::string prompt;
   for (const std::int64_t token : settings.prompt) prompt += shown(token, bytes);
+  // A number as such, as JSON and in the text of that; the text of bytes twice, one of them
+  // growing.
+  constexpr Bytes kPerTokenInJson{96};
+  if (options->json) settings.kept_per_token = kPerTokenInJson;
   bool begun = false;
   generate_tokens(settings, [&](std::int64_t token) {
     if (!begun) show(prompt);
     begun = true;
     const std::string part = shown(token, bytes);
     show(part);
-    text += part;
+    if (!options->json) return;
+    if (bytes) text += part;
     tokens.push_back(token);
   });
   show("\n");

@@ -50,6 +50,8 @@ struct GenerateSettings {
   double temperature = 1;
   std::int64_t top_k = 0;
   std::uint64_t seed = 0;  // of the choices: the n-th depends on it, n and the logits
+  // What the caller keeps of each token until the end: it counts in the budget.
+  Bytes kept_per_token;
   MemorySettings memory;
   MachineSettings machine;
 };

@@ -74,6 +74,13 @@ core::Shape input_shape(const onnx::ModelFile& file,
              file.path, input.name, onnx::describe(input), input.name);
 }
 
+// What the caller keeps, and this one the prompt.
+Bytes kept(const GenerateSettings& settings) {
+  constexpr auto kNobodyHas = std::int64_t{1} << 40;
+  return std::min(settings.tokens, kNobodyHas) * settings.kept_per_token +
+         static_cast<std::int64_t>(settings.prompt.size()) * Bytes(sizeof(std::int64_t));
+}
+
 // Looks at as many of the last tokens as the network reads at once.
 class Window {
  public:
@@ -81,7 +88,11 @@ class Window {
       : file_(onnx::parse_file(settings.model.path)),
         input_(tokens_input(file_)),
         shape_(input_shape(file_, input_, settings.model)),
-        session_(file_, {{input_.name, shape_}}, settings.memory, machine) {
+        session_(file_,
+                 {{input_.name, shape_}},
+                 settings.memory,
+                 machine,
+                 {.bytes = kept(settings), .per_place = Bytes(sizeof(std::int64_t))}) {
     const core::TensorType& type = session_.output_type(0);
     const core::Shape& shape = type.shape;
     const bool fits = type.dtype == core::DType::kFloat32 && shape.rank() == 3 && shape[0] == 1 &&
@@ -95,6 +106,8 @@ class Window {
     known_ = session_.rows_picked_by(input_.name).value_or(kinds_);
   }
 
+  // How many tokens it reads at once.
+  [[nodiscard]] std::size_t length() const { return static_cast<std::size_t>(shape_[1]); }
   // How many tokens it can read.
   [[nodiscard]] std::int64_t known() const { return known_; }
 
@@ -105,8 +118,7 @@ class Window {
                  "{}: the network wrote token {}, and it can read 0 to {} only", file_.path,
                  tokens.back(), known_ - 1);
     }
-    const auto most = static_cast<std::size_t>(shape_[1]);
-    tokens = tokens.last(std::min(tokens.size(), most));
+    tokens = tokens.last(std::min(tokens.size(), length()));
     write(tokens);
     session_.step();
     const auto kinds = static_cast<std::size_t>(kinds_);
@@ -197,10 +209,15 @@ void generate(const GenerateSettings& settings, const std::function<void(std::in
                "{}: the prompt has token {}, the network knows 0 to {}",
                settings.model.path.string(), token, window.known() - 1);
   }
+  if (tokens.size() > window.length()) {
+    tokens.erase(tokens.begin(), tokens.end() - static_cast<std::ptrdiff_t>(window.length()));
+  }
   const Choice choice{.temperature = settings.temperature, .top_k = settings.top_k};
   for (std::int64_t i = 0; i < settings.tokens; ++i) {
     const double draw = draw_of(settings.seed, static_cast<std::uint64_t>(i));
-    tokens.push_back(choose_token(window.logits(tokens), choice, draw));
+    const std::int64_t token = choose_token(window.logits(tokens), choice, draw);
+    if (tokens.size() >= window.length()) tokens.erase(tokens.begin());  // read for the last time
+    tokens.push_back(token);
     take(tokens.back());
   }
 }

@@ -36,6 +36,11 @@ onnx::Model build(const onnx::ModelFile& file, const std::map<std::string, core:
   return model;
 }
 
+Bytes buffers(const graph::Graph& graph, const Session::Beside& beside) {
+  const core::Shape& shape = graph.type(graph.outputs().front()).shape;
+  return beside.bytes + (shape.rank() > 0 ? shape[shape.rank() - 1] : 1) * beside.per_place;
+}
+
 // A plan within the budget; throws Error(kDoesNotFit).
 plan::Plan make_plan(plan::Planner& planner,
                      const train::RuntimeNeeds& needs,
@@ -57,17 +62,20 @@ plan::Plan make_plan(plan::Planner& planner,
 Session::Session(const onnx::ModelFile& file,
                  const std::map<std::string, core::Shape>& shapes,
                  const MemorySettings& memory,
-                 const core::Machine& machine)
+                 const core::Machine& machine,
+                 const Beside& beside)
     : model_(build(file, shapes)), kernels_(run::Kernels::bind(model_.graph, machine)) {
   const graph::Graph& graph = model_.graph;
   const plan::Costs costs = run::model_costs(graph, kernels_, machine);
   train::StateLayout state;
   const auto offsets = state.place(graph);
   plan::Planner planner(graph, costs, offsets, state.bytes(), plan::Policy::kKeep);
-  const plan::Plan plan = make_plan(
-      planner,
-      {.kernels = kernels_.distinct(), .nodes = graph.node_count(), .threads = machine.threads},
-      memory);
+  const plan::Plan plan = make_plan(planner,
+                                    {.kernels = kernels_.distinct(),
+                                     .nodes = graph.node_count(),
+                                     .buffers = buffers(graph, beside),
+                                     .threads = machine.threads},
+                                    memory);
   LT_CHECK(plan::check(graph, costs, offsets, plan).empty(), "a plan must be right");
   arena_.emplace(std::max(plan.arena_bytes, state.bytes()), memory::Pages::kHuge);
   state.load(arena_->data());

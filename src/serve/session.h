@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lowtide/bytes.h"
 #include "lowtide/settings.h"
 
 #include "core/machine.h"
@@ -22,12 +23,20 @@ namespace lowtide::serve {
 
 class Session {
  public:
+  // What the caller holds beside it counts, too: so much, and so much for each place along the last
+  // axis of the first output.
+  struct Beside {
+    Bytes bytes;
+    Bytes per_place;
+  };
+
   // Shapes are by input. Throws Error: what reading the model brings up, and kDoesNotFit with the
   // smallest budget that works.
   Session(const onnx::ModelFile& file,
           const std::map<std::string, core::Shape>& shapes,
           const MemorySettings& memory,
-          const core::Machine& machine);
+          const core::Machine& machine,
+          const Beside& beside = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() = default;

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,10 +85,11 @@ int ChildProcess::threads() const {
 
 Outcome ChildProcess::wait() {
   int status = 0;
-  if (::waitpid(pid_, &status, 0) != pid_) throw std::runtime_error("the child is lost");
+  rusage usage{};
+  if (::wait4(pid_, &status, 0, &usage) != pid_) throw std::runtime_error("the child is lost");
   pid_ = -1;
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), contents(out_),
-          contents(err_)};
+          contents(err_), usage.ru_maxrss * 1024};
 }
 
 }  // namespace lowtide::support

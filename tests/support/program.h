@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ struct Outcome {
   int exit_code = 0;  // 128 + signal where one ended it, as shells count
   std::string out;
   std::string err;
+  std::int64_t peak_bytes = 0;  // resident at once, at most, or this process when it began it
 };
 
 struct Surroundings {

@@ -85,6 +85,42 @@ TEST(Generate, WritesTheTextThatWasLearned) {
   EXPECT_EQ(outcome.out, "low tide. low tide. low tide. \n");
 }
 
+// The smallest budget that the refusal of this one names.
+std::int64_t smallest_of(const Words& arguments) {
+  const Outcome outcome = lowtide(arguments + Words{"--budget", "1MiB"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  const std::size_t end = outcome.err.find(" bytes)");
+  const std::size_t begin = outcome.err.rfind('(', end);
+  EXPECT_NE(end, std::string::npos) << outcome.err;
+  return std::stoll(outcome.err.substr(begin + 1));
+}
+
+// What is chosen among is counted, too.
+TEST(Generate, StaysInsideTheBudgetWithManyKindsOfTokens) {
+  const Scene scene;
+  const std::string model = scene.zoo({"gpt2", "--layers", "1", "--width", "1", "--heads", "1",
+                                       "--vocabulary", "2000000", "--sequence", "2"});
+  const Words run = {"generate", model, "--prompt-tokens", "1", "--tokens", "2"};
+  const std::int64_t smallest = smallest_of(run);
+  const Outcome outcome = lowtide(run + Words{"--budget", std::to_string(smallest)});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_LE(outcome.peak_bytes, smallest);
+}
+
+// A long text is held where it is printed as JSON, and only there.
+TEST(Generate, StaysInsideTheBudgetHoweverLongTheText) {
+  const Scene scene;
+  const Words run = {
+      "generate", write_table(scene, kCycle, "4"), "--prompt-tokens", "1", "--tokens", "300000"};
+  for (const Words& options : {Words{}, Words{"--json"}}) {
+    const std::int64_t smallest = smallest_of(run + options);
+    const Outcome outcome = lowtide(run + options + Words{"--budget", std::to_string(smallest)});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_LE(outcome.peak_bytes, smallest);
+    EXPECT_EQ(smallest > 50'000'000, !options.empty()) << smallest;
+  }
+}
+
 TEST(Generate, RefusesOtherNetworksAndTokens) {
   const Scene scene;
   const std::string images = scene.small_network();
