@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -26,6 +27,7 @@
 #include "cli/train/event_log.h"
 #include "cli/train/files.h"
 #include "cli/train/step_log.h"
+#include "cli/train/thinned.h"
 #include "cli/train/validation.h"
 
 namespace lowtide::cli {
@@ -55,16 +57,18 @@ struct Options {
 
 // What the steps add up to.
 struct Totals {
-  std::vector<double> losses;
-  std::vector<double> seconds;
-  double spill_wait = 0;                 // of all of them
-  std::optional<EvalReport> validation;  // the last one
+  Thinned losses;
+  Thinned seconds;
+  double fastest = std::numeric_limits<double>::infinity();  // seconds of a step
+  double spill_wait = 0;                                     // of all of them
+  std::optional<EvalReport> validation;                      // the last one
   MetricSums epoch;
   std::map<std::string, double> metrics;  // of the last whole epoch, on the training data as seen
 
   void add(const StepReport& step) {
-    losses.push_back(step.loss);
-    seconds.push_back(step.seconds);
+    losses.add(step.loss);
+    seconds.add(step.seconds);
+    fastest = std::min(fastest, step.seconds);
     spill_wait += step.spill_wait;
     epoch.add(step);
     if (!step.epoch_ends) return;
@@ -73,19 +77,9 @@ struct Totals {
   }
 };
 
-// At most a hundred of the losses, the first and the last among them.
-std::vector<double> thinned(const std::vector<double>& losses) {
-  constexpr std::size_t kMost = 100;
-  if (losses.size() <= kMost) return losses;
-  std::vector<double> result;
-  for (std::size_t i = 0; i < kMost; ++i) {
-    result.push_back(losses[i * (losses.size() - 1) / (kMost - 1)]);
-  }
-  return result;
-}
-
 nlohmann::json result_json(const Options& options, const Trainer& trainer, const Totals& totals) {
-  std::vector<double> seconds = totals.seconds;
+  constexpr std::size_t kMostLosses = 100;
+  std::vector<double> seconds = totals.seconds.kept();
   std::sort(seconds.begin(), seconds.end());
   nlohmann::json metrics = nlohmann::json::object();
   for (const auto& [name, value] : totals.metrics) metrics["train_" + name] = value;
@@ -99,10 +93,10 @@ nlohmann::json result_json(const Options& options, const Trainer& trainer, const
   }
   const PlanReport& plan = trainer.plan();
   return {{"steps", trainer.steps_done()},
-          {"loss", thinned(totals.losses)},
+          {"loss", totals.losses.few(kMostLosses)},
           {"metrics", metrics},
           {"step_seconds",
-           {{"min", seconds.empty() ? 0.0 : seconds.front()},
+           {{"min", seconds.empty() ? 0.0 : totals.fastest},
             {"median", seconds.empty() ? 0.0 : seconds[seconds.size() / 2]}}},
           {"spill_wait_seconds", totals.spill_wait},
           {"budget_bytes", plan.budget.count()},
