@@ -27,6 +27,7 @@ void add_settings(CLI::App& command, ZooSettings& settings) {
       ->check(CLI::IsMember({"basic", "bottleneck"}))
       ->type_name("basic|bottleneck");
   add_number(command, "--groups", settings.groups, "Groups of a block's middle convolution");
+  add_number(command, "--growth", settings.growth, "Channels that a layer of a densenet adds");
   add_number(command, "--group-width", settings.group_width, "Channels of such a group");
   command.add_flag("--batch-norm", settings.batch_norm, "Batch norm after each convolution");
   add_number(command, "--heads", settings.heads, "Heads of attention");

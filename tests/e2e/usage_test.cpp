@@ -1,5 +1,6 @@
 // Help and wrong usage.
 #include <filesystem>
+#include <sstream>
 #include <tuple>
 
 #include <gtest/gtest.h>
@@ -389,6 +390,20 @@ TEST(Usage, APlanThatDoesNotFitIsAnAnswerWithExitCodeOne) {
   const Json json = Json::parse(outcome.out);
   EXPECT_FALSE(json.at("fits").get<bool>());
   EXPECT_GT(json.at("smallest_feasible_bytes").get<std::int64_t>(), 1 << 20);
+}
+
+TEST(Usage, EveryOptionThatTheZooListsIsOne) {
+  const std::string help = lowtide({"zoo", "--help"}).out;
+  std::istringstream list(lowtide({"zoo", "--list"}).out);
+  std::size_t options = 0;
+  for (std::string word; list >> word;) {
+    if (word.rfind("--", 0) != 0) continue;
+    ++options;
+    EXPECT_TRUE(help.find(word + " ") != std::string::npos ||
+                help.find(word + ",") != std::string::npos)
+        << word;
+  }
+  EXPECT_GT(options, 20U);
 }
 
 }  // namespace
