@@ -237,5 +237,20 @@ TEST(Budget, APlanNeedsNoData) {
   EXPECT_NE(open.err.find("nothing"), std::string::npos) << open.err;
 }
 
+// Planning thousands of nodes takes more than their tensors do where these are small.
+TEST(BudgetOfManyNodes, HoldsAtTheSmallest) {
+  const Scene scene;
+  const std::string model = scene.zoo({"wrn", "--depth", "154", "--width", "1", "--size", "8"});
+  const std::string data = scene.images({.samples = 4, .channels = 3, .size = 8, .classes = 10});
+  const Words run = {model,         "--data", data,      "--batch", "2",
+                     "--optimizer", "adamw",  "--costs", "model"};
+  for (const Words& options : {Words{}, Words{"--val-split", "0.5"}}) {
+    const std::int64_t smallest = smallest_budget(run + options);
+    const Trained trained =
+        train(scene, run + options + Words{"--steps", "2", "--budget", std::to_string(smallest)});
+    EXPECT_LE(trained.result.at("peak_rss_bytes").get<std::int64_t>(), smallest);
+  }
+}
+
 }  // namespace
 }  // namespace lowtide::e2e
