@@ -96,7 +96,7 @@ void TrainingRun::obey_plan() {
   report_.costs = file.costs == "measured" ? "measured" : "model";
   report_.runtime = runtime(*configuration_);
   report_.smallest_feasible =
-      std::max(smallest_budget(report_.runtime, configuration_->arena_bytes()), file.budget);
+      std::max(report_.runtime + configuration_->arena_bytes(), file.budget);
   report_.fits = report_.smallest_feasible <= report_.budget;
   if (!report_.fits) throw too_large_for_plan(report_.runtime);
   settle_checkpoints();
@@ -114,8 +114,7 @@ Error TrainingRun::too_large_for_plan(Bytes runtime) const {
 void TrainingRun::fit_beside(Bytes runtime) {
   report_.runtime = runtime;
   if (!settings_.memory.plan.empty()) {
-    const Bytes needed = smallest_budget(runtime, configuration_->arena_bytes());
-    if (needed > report_.budget) throw too_large_for_plan(runtime);
+    if (runtime + configuration_->arena_bytes() > report_.budget) throw too_large_for_plan(runtime);
     return;
   }
   report_.smallest_feasible = smallest_budget(runtime, configuration_->smallest_arena());

@@ -55,6 +55,18 @@ TEST_F(PlanFiles, AreObeyed) {
   EXPECT_EQ(roomy.result.at("arena_bytes"), planned.at("arena_bytes"));
 }
 
+// The plan's own budget is enough for it, to the byte.
+TEST_F(PlanFiles, FillABudgetThatIsNotInWholeMebibytes) {
+  const Json planned = plan(run + Words{"--budget", std::to_string(smallest_budget(run) * 3 / 2)});
+  const std::int64_t budget = planned.at("arena_bytes").get<std::int64_t>() +
+                              planned.at("runtime_bytes").get<std::int64_t>();
+  ASSERT_NE(budget % kMiB, 0);
+  make(run, budget);
+  const Trained trained =
+      train(scene, run + Words{"--plan", file, "--budget", std::to_string(budget)});
+  EXPECT_LE(trained.result.at("peak_rss_bytes").get<std::int64_t>(), budget);
+}
+
 // Where memory is short, gradients of weights are computed from what their input was made of: the
 // same weights, and no repetition for it.
 TEST_F(PlanFiles, UseAlternativesWhereMemoryIsShort) {
