@@ -25,11 +25,13 @@ Bytes runtime_allowance(const RuntimeNeeds& needs) {
   constexpr Bytes kPerKernel = Bytes(64 * 1024);
   constexpr Bytes kPerNode = Bytes(2 * 1024);
   // What planning and writing the model hold and leave behind, measured on 2,600 to 12,000 nodes as
-  // 4 to 10 KiB a node, goes unnoticed in the fixed share while nodes are few.
+  // 4 to 10 KiB a node, goes unnoticed in the fixed share while nodes are few. Where they are very
+  // many, it is over before the arena is as large, and what is left of it is measured.
   constexpr std::size_t kFewNodes = 1000;
+  constexpr std::size_t kManyNodes = 9000;
   constexpr Bytes kPerFurtherNode = Bytes(8 * 1024);
   constexpr Bytes kPerThread = Bytes(256 * 1024);
-  const std::size_t further = needs.nodes - std::min(needs.nodes, kFewNodes);
+  const std::size_t further = std::clamp(needs.nodes, kFewNodes, kManyNodes) - kFewNodes;
   const Bytes sum = kProcess + static_cast<std::int64_t>(needs.kernels) * kPerKernel +
                     static_cast<std::int64_t>(needs.nodes) * kPerNode +
                     static_cast<std::int64_t>(further) * kPerFurtherNode +
