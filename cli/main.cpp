@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -100,6 +101,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "lowtide: %s\n", error.what());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lowtide: the system has no more memory\n");
+  } catch (const std::system_error& error) {
+    const bool of_thread = error.code() == std::errc::resource_unavailable_try_again;
+    std::fprintf(stderr, "lowtide: %s%s\n", of_thread ? "cannot start another thread: " : "",
+                 error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lowtide: %s\n", error.what());
   }

@@ -2,12 +2,21 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace lowtide::data {
 
 Readers::Readers(int threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back(&Readers::work, this);
+  threads_.reserve(static_cast<std::size_t>(std::max(threads, 0)));
+  for (int i = 0; i < threads; ++i) {
+    try {
+      threads_.emplace_back(&Readers::work, this);
+    } catch (const std::system_error&) {  // fewer do the same work
+      return;
+    }
+  }
 }
 
 Readers::~Readers() {

@@ -14,6 +14,7 @@ namespace lowtide::data {
 class Readers {
  public:
   // That many threads beside the one that calls for_each(), named "lowtide-read"; negative: none.
+  // Fewer where the system starts no more.
   explicit Readers(int threads);
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
