@@ -16,7 +16,7 @@ bool has(const std::vector<TensorId>& all, TensorId id) {
 }
 
 bool is_operand(const Variant& variant, TensorId id) {
-  return has(variant.reads, id) || has(variant.writes, id);
+  return reads(variant, id) || has(variant.writes, id);
 }
 
 void add_once(std::vector<TensorId>& to, TensorId id) {

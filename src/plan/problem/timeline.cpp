@@ -225,16 +225,19 @@ bool Timeline::unread(Repetition what) const {
                      [&](TensorId tensor) { return ends_at(tensor, time); });
 }
 
-// Of the first execution for kStart and the last one for kEnd.
+// The first for kStart and the last one for kEnd.
+TaskId Timeline::stage_of(Time time) const {
+  if (time == kStart) return TaskId(std::size_t{0});
+  return time == kEnd ? TaskId(stages_.size() - 1) : stage(time);
+}
+
 Timeline::Bytes& Timeline::bytes_at(Time time) {
-  if (time == kStart) return stages_[TaskId(std::size_t{0})].first;
-  if (time == kEnd) return stages_[TaskId(stages_.size() - 1)].first;
-  const TaskId at = stage(time);
+  const TaskId at = stage_of(time);
   return is_repetition(time) ? find({at, task_at(time)})->bytes : stages_[at].first;
 }
 
 Timeline::Bytes& Timeline::changing(Time time) {
-  note_change(time == kStart ? 0 : time == kEnd ? stages_.size() - 1 : stage(time).index());
+  note_change(stage_of(time).index());
   return bytes_at(time);
 }
 

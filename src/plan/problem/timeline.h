@@ -142,10 +142,11 @@ class Timeline {
   [[nodiscard]] std::vector<Time> times() const;
   void settle(std::int64_t limit) const;
   template <class Visit>
-  void visit_steps(std::size_t stage, Visit visit) const;
+  std::int64_t visit_steps(std::size_t stage, Visit visit) const;
   [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
   [[nodiscard]] std::vector<Again>::const_iterator find(Repetition what) const;
   [[nodiscard]] std::vector<Again>::iterator find(Repetition what);
+  [[nodiscard]] TaskId stage_of(Time time) const;
   Bytes& bytes_at(Time time);
   Bytes& changing(Time time);
   void note_change(std::size_t stage);

@@ -5,9 +5,10 @@
 
 namespace lowtide::plan {
 
-// Visits the executions of a settled stage in order: the time of each, and the bytes in use.
+// Visits the executions of a stage in order: the time of each, and the bytes in use; returns those
+// that stay in use after it. The stage before must be settled.
 template <class Visit>
-void Timeline::visit_steps(std::size_t stage, Visit visit) const {
+std::int64_t Timeline::visit_steps(std::size_t stage, Visit visit) const {
   const Stage& its = stages_[TaskId(stage)];
   std::int64_t bytes = stage == 0 ? 0 : left_[stage - 1];
   for (const Again& one : its.repetitions) {
@@ -15,7 +16,9 @@ void Timeline::visit_steps(std::size_t stage, Visit visit) const {
     visit(again({TaskId(stage), one.task}), bytes + one.bytes.own);
     bytes -= one.bytes.ends;
   }
-  visit(first(TaskId(stage)), bytes + its.first.begins + its.first.own);
+  bytes += its.first.begins;
+  visit(first(TaskId(stage)), bytes + its.first.own);
+  return bytes - its.first.ends;
 }
 
 std::vector<Timeline::Step> Timeline::steps() const {
@@ -65,20 +68,10 @@ void Timeline::settle(std::int64_t limit) const {
     changed_begin_ = 0;
     changed_end_ = stages_.size();
   }
-  std::int64_t before =
-      changed_begin_ == 0 || changed_begin_ >= left_.size() ? 0 : left_[changed_begin_ - 1];
   for (std::size_t i = changed_begin_; i < changed_end_; ++i) {
-    const Stage& stage = stages_[TaskId(i)];
     std::int64_t beyond = 0;
-    for (const Again& one : stage.repetitions) {
-      before += one.bytes.begins;
-      beyond += std::max<std::int64_t>(before + one.bytes.own - limit, 0);
-      before -= one.bytes.ends;
-    }
-    before += stage.first.begins;
-    beyond += std::max<std::int64_t>(before + stage.first.own - limit, 0);
-    before -= stage.first.ends;
-    left_[i] = before;
+    left_[i] = visit_steps(
+        i, [&](Time, std::int64_t bytes) { beyond += std::max<std::int64_t>(bytes - limit, 0); });
     excess_ += beyond - beyond_[i];
     beyond_[i] = beyond;
   }

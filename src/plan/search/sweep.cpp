@@ -27,7 +27,7 @@ class Sweeper {
     const std::vector<TaskId> peak = crowded_steps(problem_, top.peak - 1, 1);
     if (peak.empty()) return std::move(found_);
     Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
-    depths_ = depths(problem_, peak.front());
+    if (!may_walk()) depths_ = depths(problem_, peak.front());
     std::vector<Level> levels;
     now_ = top.choices;
     for (auto limit = static_cast<double>(top.peak) * kRatio; limit > 1; limit *= kRatio) {
@@ -170,12 +170,12 @@ class Sweeper {
   const Problem& problem_;
   Timeline line_;  // what a walk walks on
   std::vector<Candidate> found_;
-  core::IdVector<TaskId, std::size_t> depths_;
-  std::int64_t moves_ = 0;   // of a walk, times the effort
-  std::int64_t effort_ = 1;  // that the last limit took
-  std::uint64_t walks_ = 0;  // so far: each has chances of its own
-  int failed_ = 0;           // limits since the last that a walk met
-  Choices now_;              // where walks down begin
+  core::IdVector<TaskId, std::size_t> depths_;  // where there are splices
+  std::int64_t moves_ = 0;                      // of a walk, times the effort
+  std::int64_t effort_ = 1;                     // that the last limit took
+  std::uint64_t walks_ = 0;                     // so far: each has chances of its own
+  int failed_ = 0;                              // limits since the last that a walk met
+  Choices now_;                                 // where walks down begin
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "train/prepare/settings/unread.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
