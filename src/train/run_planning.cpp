@@ -169,7 +169,7 @@ void TrainingRun::measure(double seconds) {
   {
     memory::Arena arena(configuration_->arena_bytes(), memory::Pages::kHuge);
     measured = measure_costs(*configuration_, arena, spill_ ? &*spill_ : nullptr, seconds,
-                             cost_scope(recipe_.machine), cost_cache_);
+                             cost_scope(recipe_.machine));
   }
   if (spill_) spill_.emplace(settings_.memory.spill);  // training begins with a file of zeros
   if (measured.measured < measured.kernels) {
@@ -178,7 +178,7 @@ void TrainingRun::measure(double seconds) {
                    "others are the model's, scaled as those were",
                    measured.kernels, measured.measured, seconds));
   }
-  if (!cost_cache_.save()) {
+  if (!cost_cache_.add(measured.seconds)) {
     recipe_.notes.push_back(core::text("{}: cannot be written, so that measured costs are not kept",
                                        settings_.memory.cost_cache.string()));
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/machine.h"
 #include "core/random.h"
@@ -173,14 +174,20 @@ std::string cost_scope(const core::Machine& machine) {
 std::optional<std::vector<plan::Costs>> cached_costs(const Configuration& configuration,
                                                      const std::string& scope,
                                                      const run::CostCache& cache) {
+  std::set<std::string> keys;
+  for (const Unit& unit : configuration.units()) {
+    for (std::size_t i = 0; i < unit.model_costs.size(); ++i) {
+      if (is_run(unit, NodeId(i))) keys.insert(key_of(scope, unit, NodeId(i)));
+    }
+  }
+  const run::KernelSeconds found = cache.find(keys);
+  if (found.size() < keys.size()) return std::nullopt;
   std::vector<plan::Costs> all;
   for (const Unit& unit : configuration.units()) {
     plan::Costs costs = unit.model_costs;
     for (std::size_t i = 0; i < costs.size(); ++i) {
       if (!is_run(unit, NodeId(i))) continue;
-      const std::optional<double> seconds = cache.find(key_of(scope, unit, NodeId(i)));
-      if (!seconds) return std::nullopt;
-      costs[NodeId(i)].seconds = *seconds;
+      costs[NodeId(i)].seconds = found.at(key_of(scope, unit, NodeId(i)));
     }
     all.push_back(std::move(costs));
   }
@@ -191,8 +198,7 @@ Measurement measure_costs(Configuration& configuration,
                           memory::Arena& arena,
                           memory::SpillStore* file,
                           double seconds,
-                          const std::string& scope,
-                          run::CostCache& cache) {
+                          const std::string& scope) {
   const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                         std::chrono::duration<double>(seconds));
   // Pages are there before anything is timed.
@@ -226,7 +232,7 @@ Measurement measure_costs(Configuration& configuration,
       measured += *took;
       modelled += costs[id].seconds;
       costs[id].seconds = *took;
-      cache.put(key_of(scope, unit, id), *took);
+      result.seconds[key_of(scope, unit, id)] = *took;
     }
     result.costs.push_back(std::move(costs));
   }

@@ -25,18 +25,17 @@ struct Measurement {
   std::vector<plan::Costs> costs;  // by unit
   std::size_t kernels = 0;         // that there are to measure
   std::size_t measured = 0;        // in the time given
+  run::KernelSeconds seconds;      // by key, for the cache
 };
 
 // Runs a planned configuration's programs in an arena of at least its size until each kernel has
 // run a few times or the seconds are spent. The state is loaded as for training, inputs are drawn;
 // afterwards the arena and the spill file hold rubbish. What was not reached in time gets the
-// model's seconds, scaled as those that were. Every program is walked at least once. Adds what was
-// measured to the cache.
+// model's seconds, scaled as those that were. Every program is walked at least once.
 Measurement measure_costs(Configuration& configuration,
                           memory::Arena& arena,
                           memory::SpillStore* file,
                           double seconds,
-                          const std::string& scope,
-                          run::CostCache& cache);
+                          const std::string& scope);
 
 }  // namespace lowtide::train

@@ -54,6 +54,7 @@ TEST_F(Costs, OfMicroBatchesAreMeasuredToo) {
   arguments.front() = lenet;
   const Trained measured = train(scene, arguments + Words{"--costs", "measured"}, "a.onnx");
   EXPECT_EQ(measured.bytes, train(scene, arguments + Words{"--costs", "model"}, "b.onnx").bytes);
+  EXPECT_EQ(plan(arguments + Words{"--costs", "measured"}).at("costs"), "measured");
   EXPECT_EQ(plan(arguments).at("costs"), "measured");
 }
 
@@ -68,6 +69,21 @@ TEST_F(Costs, ACacheThatIsRubbishIsNone) {
   }
   EXPECT_EQ(plan(run + Words{"--costs", "measured"}).at("costs"), "measured");
   EXPECT_EQ(plan(run).at("costs"), "measured");
+}
+
+// Of as many kernels as the file may hold, a run takes in only its own.
+TEST_F(Costs, ALargeCacheNeedsNoBudget) {
+  const std::int64_t smallest = smallest_budget(run + Words{"--costs", "model"});
+  ASSERT_EQ(plan(run + Words{"--costs", "measured"}).at("costs"), "measured");
+  std::string text = support::read_file(cache);
+  text.resize(text.rfind("}}"));
+  for (int i = 0; text.size() < 12U * 1024 * 1024; ++i) {
+    text += ",\n\"" + std::string(200, 'k') + std::to_string(i) + "\":0.5";
+  }
+  support::write_file(cache, text + "}}\n");
+  EXPECT_EQ(plan(run).at("costs"), "measured");
+  const Words tight = {"--budget", std::to_string(smallest), "--steps", "2"};
+  EXPECT_LE(train(scene, run + tight).result.at("peak_rss_bytes").get<std::int64_t>(), smallest);
 }
 
 TEST_F(Costs, ACacheThatCannotBeWrittenIsANote) {
