@@ -142,11 +142,12 @@ bool Planner::adopt(const Planner& other) {
   candidates_ = other.candidates_;
   steady_ = other.steady_;
   fronts_ = other.fronts_;
+  Timeline line(problem_.problem());
   for (Candidate& candidate : candidates_) {
     candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
-    if (candidate.peak > 0) {
-      candidate.peak = Timeline(problem_.problem(), candidate.choices).peak();
-    }
+    if (candidate.peak == 0) continue;
+    line.assign(candidate.choices);
+    candidate.peak = line.peak();
   }
   return true;
 }
@@ -177,8 +178,10 @@ void Planner::add(std::vector<Candidate> found) {
 void Planner::search_relieved() {
   for (const double share : effort_for(problem_.problem().tasks.size()).shares) {
     std::vector<Candidate> found = search(relieved(problem_.problem(), *tier_, share), policy_);
+    Timeline line(problem_.problem());
     for (Candidate& candidate : found) {
-      candidate.peak = Timeline(problem_.problem(), candidate.choices).peak();
+      line.assign(candidate.choices);
+      candidate.peak = line.peak();
     }
     add(std::move(found));
     fronts_.push_back(candidates_.size());

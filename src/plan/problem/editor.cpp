@@ -2,9 +2,14 @@
 
 namespace lowtide::plan {
 
+void Editor::note(const Change& change) {
+  if (log_.empty()) before_ = line_.sums();
+  log_.push_back(change);
+}
+
 void Editor::add(Repetition what) {
+  note({Kind::kAdded, 0, what});
   line_.add(what);
-  log_.push_back({Kind::kAdded, 0, what});
   const Timeline::Time time = line_.again(what);
   for (const TensorId tensor : line_.chosen(what.task).writes) {
     const std::size_t at = line_.touch_at(tensor, time);
@@ -13,8 +18,8 @@ void Editor::add(Repetition what) {
 }
 
 void Editor::remove(Repetition what) {
+  note({Kind::kRemoved, 0, what});
   line_.remove(what);
-  log_.push_back({Kind::kRemoved, 0, what});
   const Timeline::Time time = line_.again(what);
   for (const TensorId tensor : line_.chosen(what.task).reads) {
     const std::size_t at = line_.touch_at(tensor, time);
@@ -24,7 +29,7 @@ void Editor::remove(Repetition what) {
 
 void Editor::choose(TaskId task, std::uint8_t variant) {
   const std::vector<TensorId>& reads = line_.chosen(task).reads;  // of the former variant
-  log_.push_back({Kind::kChosen, line_.variant(task), {TaskId(), task}});
+  note({Kind::kChosen, line_.variant(task), {TaskId(), task}});
   line_.choose(task, variant);
   const Timeline::Time time = line_.first(task);
   for (const TensorId tensor : reads) {
@@ -34,6 +39,7 @@ void Editor::choose(TaskId task, std::uint8_t variant) {
 }
 
 void Editor::undo() {
+  if (log_.empty()) return;
   for (; !log_.empty(); log_.pop_back()) {
     const Change& change = log_.back();
     switch (change.kind) {
@@ -42,6 +48,7 @@ void Editor::undo() {
       case Kind::kChosen: line_.choose(change.what.task, change.variant); break;
     }
   }
+  line_.took_back_to(before_);
 }
 
 // Removes the repetition that writes the tensor at this time if nothing reads what it writes.

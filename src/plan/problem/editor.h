@@ -30,10 +30,12 @@ class Editor {
     Repetition what;
   };
 
+  void note(const Change& change);
   void prune(TensorId tensor, Timeline::Time time);
 
   Timeline& line_;
   std::vector<Change> log_;
+  Timeline::Sums before_;  // the first change of the log
 };
 
 }  // namespace lowtide::plan

@@ -294,7 +294,6 @@ void GraphProblem::find_views() {
 }
 
 Sequence GraphProblem::sequence(const Choices& choices) const {
-  const Timeline line(problem_, choices);
   Sequence tasks;
   core::IdVector<NodeId, std::vector<std::size_t>> runs(model_.nodes.size());
   std::vector<NodeId> originals;  // of the alternatives
@@ -303,9 +302,9 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
     runs[original].push_back(originals.size());
     originals.push_back(original);
   };
-  for (const auto& [task, bytes] : line.steps()) {
+  for (const TaskId task : executions(choices)) {
     const NodeId node = nodes_[task];
-    const std::uint8_t variant = line.variant(task);
+    const std::uint8_t variant = choices.variants[task];
     const bool again = !runs[node].empty();
     run(variant == 0 ? node : model_.nodes[node].alternatives[variant - 1U], node);
     if (again) continue;

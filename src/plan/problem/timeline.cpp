@@ -23,6 +23,21 @@ bool allowed(const Problem& problem, Repetition what) {
          (!task.deadline.valid() || what.stage <= task.deadline);
 }
 
+std::vector<TaskId> executions(const Choices& choices) {
+  std::vector<Repetition> again = choices.repetitions;
+  std::sort(again.begin(), again.end(), [](const Repetition& a, const Repetition& b) {
+    return a.stage != b.stage ? a.stage < b.stage : a.task < b.task;
+  });
+  std::vector<TaskId> all;
+  all.reserve(again.size() + choices.variants.size());
+  auto next = again.begin();
+  for (std::size_t i = 0; i < choices.variants.size(); ++i) {
+    for (; next != again.end() && next->stage == TaskId(i); ++next) all.push_back(next->task);
+    all.emplace_back(i);
+  }
+  return all;
+}
+
 namespace {
 
 // The copy of a tensor that was written last: its first use, and its last one so far.
@@ -67,8 +82,8 @@ void Timeline::assign(const Choices& choices) {
   }
   for (std::size_t i = 0; i < touches_.size(); ++i) touches_[TensorId(i)].clear();
   fill();
-  changed_begin_ = 0;
-  changed_end_ = stages_.size();
+  sums_.changed_begin = 0;
+  sums_.changed_end = stages_.size();
 }
 
 std::vector<Timeline::Time> Timeline::times() const {
@@ -242,8 +257,8 @@ Timeline::Bytes& Timeline::changing(Time time) {
 }
 
 void Timeline::note_change(std::size_t stage) {
-  changed_begin_ = std::min(changed_begin_, stage);
-  changed_end_ = std::max(changed_end_, stage + 1);
+  sums_.changed_begin = std::min(sums_.changed_begin, stage);
+  sums_.changed_end = std::max(sums_.changed_end, stage + 1);
 }
 
 bool Timeline::ends_at(TensorId tensor, Time time) const {
@@ -288,7 +303,8 @@ void Timeline::add_touch(TensorId tensor, Touch touch, Bytes& here) {
     here.ends += bytes;
   }
   touches.insert(touches.begin() + static_cast<std::ptrdiff_t>(at), touch);
-  refresh(before, tensor);
+  // Only then does what was before become the last of its copy, or is that no more.
+  if (touch.write == (last > touch.time)) refresh(before, tensor);
 }
 
 // The reverse.
@@ -315,8 +331,9 @@ void Timeline::remove_touch(TensorId tensor, Time time, Bytes& here) {
       end(before, bytes);
     }
   }
+  const bool write = touches[at].write;
   touches.erase(touches.begin() + static_cast<std::ptrdiff_t>(at));
-  refresh(before, tensor);
+  if (write != is_last) refresh(before, tensor);
 }
 
 // What a step has of its own: workspace, less the inputs its outputs take over.

@@ -31,6 +31,9 @@ struct Choices {
 // Every task once, in its fastest variant.
 Choices fastest_choices(const Problem& problem);
 
+// The tasks that run, first or again, in time's order.
+std::vector<TaskId> executions(const Choices& choices);
+
 // Whether the repetition is one the problem allows.
 bool allowed(const Problem& problem, Repetition what);
 
@@ -79,9 +82,12 @@ class Timeline {
   [[nodiscard]] std::vector<Step> steps() const;  // in time's order
   [[nodiscard]] std::int64_t peak() const;
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
-  // The first step above the limit from those of a stage on, going round; the first execution of
-  // the stage's own task if there is none.
-  [[nodiscard]] Time crowded(TaskId from, std::int64_t limit) const;
+  // The same, or something above `most` where it is. For changes that will mostly be taken back:
+  // nothing is noted that would have to be summed again after that.
+  [[nodiscard]] std::int64_t excess_up_to(std::int64_t limit, std::int64_t most) const;
+  // The first step above the limit from those of a stage on, going round, as of the last excess();
+  // the first execution of the stage's own task where there is none.
+  [[nodiscard]] Time crowded(TaskId from) const;
 
   [[nodiscard]] Time first(TaskId task) const {
     return (static_cast<Time>(task.index()) << bits_) | mask();
@@ -118,6 +124,16 @@ class Timeline {
   // Whether nothing reads what the repetition writes.
   [[nodiscard]] bool unread(Repetition what) const;
 
+  // Which sums over the steps hold. After changes that were all taken back, those of before them
+  // hold again.
+  struct Sums {
+    std::size_t changed_begin = 0;  // stages that changed since the last summing
+    std::size_t changed_end = 0;
+    std::uint64_t summed = 0;  // how often
+  };
+  [[nodiscard]] Sums sums() const { return sums_; }
+  void took_back_to(const Sums& before);
+
  private:
   // Bytes of one execution. Changes are kept rather than sums, so that one copy that comes, goes or
   // lasts longer touches two executions and not all between them.
@@ -142,7 +158,10 @@ class Timeline {
   [[nodiscard]] std::vector<Time> times() const;
   void settle(std::int64_t limit) const;
   template <class Visit>
-  std::int64_t visit_steps(std::size_t stage, Visit visit) const;
+  std::int64_t visit_steps(std::size_t stage, std::int64_t bytes, Visit visit) const;
+  [[nodiscard]] std::int64_t left_before(std::size_t stage) const {
+    return stage == 0 ? 0 : left_[stage - 1];
+  }
   [[nodiscard]] Time mask() const { return (Time{1} << bits_) - 1; }
   [[nodiscard]] std::vector<Again>::const_iterator find(Repetition what) const;
   [[nodiscard]] std::vector<Again>::iterator find(Repetition what);
@@ -171,8 +190,7 @@ class Timeline {
   // the limit, summed over its executions.
   mutable std::vector<std::int64_t> left_;
   mutable std::vector<std::int64_t> beyond_;
-  mutable std::size_t changed_begin_ = 0;  // stages that changed since then
-  mutable std::size_t changed_end_ = 0;
+  mutable Sums sums_;
   mutable std::int64_t limit_ = 0;
   mutable std::int64_t excess_ = 0;  // the sum of beyond_
 };

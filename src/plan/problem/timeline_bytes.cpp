@@ -5,12 +5,11 @@
 
 namespace lowtide::plan {
 
-// Visits the executions of a stage in order: the time of each, and the bytes in use; returns those
-// that stay in use after it. The stage before must be settled.
+// Visits the executions of a stage in order: the time of each, and the bytes in use. From those
+// that are left by the stage before to those that are left by this one.
 template <class Visit>
-std::int64_t Timeline::visit_steps(std::size_t stage, Visit visit) const {
+std::int64_t Timeline::visit_steps(std::size_t stage, std::int64_t bytes, Visit visit) const {
   const Stage& its = stages_[TaskId(stage)];
-  std::int64_t bytes = stage == 0 ? 0 : left_[stage - 1];
   for (const Again& one : its.repetitions) {
     bytes += one.bytes.begins;
     visit(again({TaskId(stage), one.task}), bytes + one.bytes.own);
@@ -26,7 +25,9 @@ std::vector<Timeline::Step> Timeline::steps() const {
   std::vector<Step> all;
   all.reserve(stages_.size() + repetitions_.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    visit_steps(i, [&](Time time, std::int64_t bytes) { all.push_back({task_at(time), bytes}); });
+    visit_steps(i, left_before(i), [&](Time time, std::int64_t bytes) {
+      all.push_back({task_at(time), bytes});
+    });
   }
   return all;
 }
@@ -35,7 +36,7 @@ std::int64_t Timeline::peak() const {
   settle(limit_);
   std::int64_t most = 0;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    visit_steps(i, [&](Time, std::int64_t bytes) { most = std::max(most, bytes); });
+    visit_steps(i, left_before(i), [&](Time, std::int64_t bytes) { most = std::max(most, bytes); });
   }
   return most;
 }
@@ -45,17 +46,33 @@ std::int64_t Timeline::excess(std::int64_t limit) const {
   return excess_;
 }
 
-Timeline::Time Timeline::crowded(TaskId from, std::int64_t limit) const {
-  settle(limit);
+std::int64_t Timeline::excess_up_to(std::int64_t limit, std::int64_t most) const {
+  if (limit != limit_) return excess(limit);
+  std::int64_t excess = excess_;
+  for (std::size_t i = sums_.changed_begin; i < sums_.changed_end; ++i) excess -= beyond_[i];
+  std::int64_t left = left_before(sums_.changed_begin);
+  for (std::size_t i = sums_.changed_begin; i < sums_.changed_end && excess <= most; ++i) {
+    left = visit_steps(i, left, [&](Time, std::int64_t bytes) {
+      excess += std::max<std::int64_t>(bytes - limit, 0);
+    });
+  }
+  return excess;
+}
+
+void Timeline::took_back_to(const Sums& before) {
+  if (sums_.summed == before.summed) sums_ = before;
+}
+
+Timeline::Time Timeline::crowded(TaskId from) const {
+  if (excess_ == 0) return first(from);
   const auto is_crowded = [](std::int64_t beyond) { return beyond != 0; };
   const auto start = beyond_.begin() + static_cast<std::ptrdiff_t>(from.index());
   auto found = std::find_if(start, beyond_.end(), is_crowded);
   if (found == beyond_.end()) found = std::find_if(beyond_.begin(), start, is_crowded);
-  if (found == start && !is_crowded(*found)) return first(from);
   const auto at = static_cast<std::size_t>(found - beyond_.begin());
-  Time crowded = kEnd;
-  visit_steps(at, [&](Time time, std::int64_t bytes) {
-    if (bytes > limit && crowded == kEnd) crowded = time;
+  Time crowded = first(TaskId(at));
+  visit_steps(at, left_before(at), [&](Time time, std::int64_t bytes) {
+    if (bytes > limit_) crowded = std::min(crowded, time);
   });
   return crowded;
 }
@@ -63,20 +80,26 @@ Timeline::Time Timeline::crowded(TaskId from, std::int64_t limit) const {
 // Each change of a copy's begin or end has a stage that is noted: after the last of those as many
 // bytes are in use as before.
 void Timeline::settle(std::int64_t limit) const {
+  if (limit == limit_ && sums_.changed_begin >= sums_.changed_end) return;
   if (limit != limit_) {
     limit_ = limit;
-    changed_begin_ = 0;
-    changed_end_ = stages_.size();
+    sums_.changed_begin = 0;
+    sums_.changed_end = stages_.size();
   }
-  for (std::size_t i = changed_begin_; i < changed_end_; ++i) {
+  // In locals, as each stage waits for what the one before it left.
+  std::int64_t left = left_before(sums_.changed_begin);
+  std::int64_t excess = excess_;
+  for (std::size_t i = sums_.changed_begin; i < sums_.changed_end; ++i) {
     std::int64_t beyond = 0;
-    left_[i] = visit_steps(
-        i, [&](Time, std::int64_t bytes) { beyond += std::max<std::int64_t>(bytes - limit, 0); });
-    excess_ += beyond - beyond_[i];
+    left = visit_steps(i, left, [&](Time, std::int64_t bytes) {
+      beyond += std::max<std::int64_t>(bytes - limit, 0);
+    });
+    left_[i] = left;
+    excess += beyond - beyond_[i];
     beyond_[i] = beyond;
   }
-  changed_begin_ = stages_.size();
-  changed_end_ = 0;
+  excess_ = excess;
+  sums_ = {stages_.size(), 0, sums_.summed + 1};
 }
 
 }  // namespace lowtide::plan

@@ -41,7 +41,8 @@ class Annealer {
   }
 
   Candidate run() {
-    now_ = value();
+    excess_ = line_.excess(settings_.limit);
+    now_ = value(excess_);
     note_best();
     const double cooling = std::pow(1e-3, 1.0 / static_cast<double>(settings_.moves));
     double heat = heat_;
@@ -55,15 +56,14 @@ class Annealer {
         editor_.undo();
         continue;
       }
-      const double next = value();
-      if (next <= most) {
-        now_ = next;
-        editor_.commit();
-        note_best();
-      } else {
+      if (value(line_.excess_up_to(settings_.limit, bytes_for(most - line_.seconds()))) > most) {
         editor_.undo();
-        excess_ = before_;
+        continue;
       }
+      editor_.commit();
+      excess_ = line_.excess(settings_.limit);
+      now_ = value(excess_);
+      note_best();
     }
     return best_;
   }
@@ -71,10 +71,14 @@ class Annealer {
  private:
   static constexpr std::int64_t kRound = 64;
 
-  double value() {
-    before_ = excess_;
-    excess_ = line_.excess(settings_.limit);
-    return line_.seconds() + price_ * static_cast<double>(excess_);
+  [[nodiscard]] double value(std::int64_t excess) const {
+    return line_.seconds() + price_ * static_cast<double>(excess);
+  }
+
+  // Bytes that may be too many at a price of that many seconds: no fewer.
+  [[nodiscard]] std::int64_t bytes_for(double seconds) const {
+    constexpr double kMost = 1e18;
+    return 1 + static_cast<std::int64_t>(price_ * kMost > seconds ? seconds / price_ : kMost);
   }
 
   // Raises the price of bytes while the walk is too large, lowers it while it fits.
@@ -83,7 +87,7 @@ class Annealer {
     if (within_ == 0) price_ = std::min(price_ * kFactor, typical_price_ * 1e3);
     if (within_ > kRound / 4) price_ = std::max(price_ / kFactor, typical_price_ * 1e-3);
     within_ = 0;
-    now_ = line_.seconds() + price_ * static_cast<double>(excess_);
+    now_ = value(excess_);
   }
 
   void note_best() {
@@ -176,11 +180,8 @@ class Annealer {
     }
   }
 
-  // Of a step beyond the limit, or of any one if there is none.
-  Time crowded_time() {
-    const TaskId from(below(line_.problem().tasks.size()));
-    return excess_ == 0 ? line_.first(from) : line_.crowded(from, settings_.limit);
-  }
+  // Of a step that was beyond the limit before this move, or of any one if none was.
+  Time crowded_time() { return line_.crowded(TaskId(below(line_.problem().tasks.size()))); }
 
   void keep() {
     if (!line_.repetitions().empty()) editor_.remove(any(line_.repetitions()));
@@ -254,7 +255,6 @@ class Annealer {
   double price_ = 0;
   double now_ = 0;
   std::int64_t excess_ = 0;
-  std::int64_t before_ = 0;  // the last move
   std::int64_t within_ = 0;  // moves of this round that met the limit
   std::int64_t best_excess_ = INT64_MAX;
   Candidate best_;

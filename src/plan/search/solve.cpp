@@ -12,8 +12,8 @@ namespace lowtide::plan {
 
 namespace {
 
-constexpr std::uint64_t kStarts = 4;
-constexpr std::int64_t kMoves = 60'000;  // of each start
+constexpr std::uint64_t kStarts = 8;
+constexpr std::int64_t kMoves = 45'000;  // of each start
 
 // What a schedule is judged by: bytes beyond the limit, then seconds.
 std::pair<std::int64_t, double> rank(const Candidate& one, std::int64_t limit) {

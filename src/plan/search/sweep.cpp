@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "plan/bound/cut.h"
 #include "plan/search/anneal.h"
@@ -28,17 +30,11 @@ class Sweeper {
     if (peak.empty()) return std::move(found_);
     Cut cut(problem_, peak.front(), seconds_of_all_repetitions(problem_));
     if (!may_walk()) depths_ = depths(problem_, peak.front());
-    std::vector<Level> levels;
     now_ = top.choices;
-    for (auto limit = static_cast<double>(top.peak) * kRatio; limit > 1; limit *= kRatio) {
-      const Level level = level_of(cut, static_cast<std::int64_t>(limit));
-      if (!descend(level, relaxed(problem_, cut.at(), cut.best(level.limit)))) break;
-      levels.push_back(level);
-    }
+    std::vector<Level> levels = descend(cut, top.peak);
     std::reverse(levels.begin(), levels.end());
-    effort_ = 1;
     for (const Level& level : levels) {
-      improve(Choices(fastest_within(level.limit)->choices), level, kCool);
+      improve(Choices(fastest_within(level.limit)->choices), level, {});
     }
     return pareto(std::move(found_));
   }
@@ -49,15 +45,16 @@ class Sweeper {
   static constexpr double kFar = 0.05;    // likewise: there is more to find
   static constexpr std::int64_t kLevels = 40;
   static constexpr std::int64_t kFewestMoves = 50;  // fewer change nothing: not worth a walk
-  static constexpr std::int64_t kFarEffort = 12;
-  static constexpr std::int64_t kMostEffort = 16;
-  static constexpr int kPatience = 2;   // failures before walks begin from what others found
-  static constexpr double kCool = 0.1;  // heat, as in AnnealSettings
+  static constexpr std::int64_t kFarEffort = 6;     // where there is more to find
+  static constexpr std::int64_t kLastEffort = 12;   // where nothing fits
+  static constexpr std::int64_t kAgainEffort = 8;   // of the second way down
+  static constexpr std::size_t kAgain = 6;          // limits that it begins above the last one
+  static constexpr int kPatience = 2;  // failures before walks begin from what others found
   static constexpr double kWarm = 0.3;
   static constexpr double kHot = 0.6;
   static constexpr double kAim = 0.93;                // of the limit
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
-  static constexpr std::int64_t kWork = 45'000'000;
+  static constexpr std::int64_t kWork = 40'000'000;
 
   // A number of bytes, and the seconds that nothing within them can beat.
   struct Level {
@@ -65,27 +62,63 @@ class Sweeper {
     double bound = 0;
   };
 
-  [[nodiscard]] Level level_of(Cut& cut, std::int64_t limit) const {
-    return {limit, problem_.fastest_seconds() + cut.best(limit).value};
+  struct Walk {
+    std::int64_t effort = 1;  // times the moves
+    double heat = 0.1;        // as in AnnealSettings
+  };
+
+  // The limits below the peak that anything meets, and what meets them.
+  std::vector<Level> descend(Cut& cut, std::int64_t peak) {
+    std::vector<Level> levels;
+    bool again = may_walk();
+    for (auto limit = static_cast<double>(peak) * kRatio; limit > 1; limit *= kRatio) {
+      const auto bytes = static_cast<std::int64_t>(limit);
+      const Cut::Answer answer = cut.best(bytes);
+      const Level level{bytes, problem_.fastest_seconds() + answer.value};
+      const Choices relaxed = plan::relaxed(problem_, cut.at(), answer);
+      if (!meet(level, relaxed)) {
+        if (!std::exchange(again, false)) break;
+        const std::size_t some = std::min(kAgain, levels.size());
+        std::vector<Level> last(levels.end() - static_cast<std::ptrdiff_t>(some), levels.end());
+        last.push_back(level);
+        walk_again(cut, last);
+        if (!meet(level, relaxed)) break;
+      }
+      levels.push_back(level);
+    }
+    return levels;
   }
 
-  // From the schedule of the limit above, and from the answer of the bound; with ever more moves
-  // once the limits are hard to meet. Returns whether anything that is known fits.
-  bool descend(const Level& level, const Choices& other) {
-    add_relaxed(other, level.limit);
+  // One more way down: what walks at these limits find from the answer of the bound alone.
+  void walk_again(Cut& cut, const std::vector<Level>& levels) {
+    std::optional<Choices> last;
+    for (const Level& level : levels) {
+      const Choices start = last ? *last : relaxed(problem_, cut.at(), cut.best(level.limit));
+      Candidate found = walk(start, level.limit, {kAgainEffort, kHot});
+      if (found.peak > level.limit) continue;
+      last = found.choices;
+      found_.push_back(std::move(found));
+    }
+    if (last) now_ = *std::move(last);
+  }
+
+  // From the schedule of the limit above, and from the answer of the bound; with more moves where
+  // that leaves much to be found, and still more where nothing fits. Returns whether anything that
+  // is known fits.
+  bool meet(const Level& level, const Choices& answer) {
+    add_relaxed(answer, level.limit);
     if (!may_walk() && far_from_bound(level)) add_spliced(level.limit);
-    bool fits = improve(now_, level, effort_ == 1 ? kCool : kWarm);
-    if (effort_ == 1 || !fits) fits = improve(other, level, kCool) || fits;
-    if (effort_ == 1 && may_walk() && far_from_bound(level)) {
-      effort_ = kFarEffort;
-      fits = improve(now_, level, kHot) || fits;
-      fits = improve(other, level, kHot) || fits;
-      effort_ = 1;
+    bool fits = improve(now_, level, {});
+    fits = improve(answer, level, {}) || fits;
+    if (may_walk() && (!fits || far_from_bound(level))) {
+      // Each has its turn: time for one of them is better spent at the next limit.
+      from_answer_ = !from_answer_;
+      const Walk far{kFarEffort, kHot};
+      fits = improve(from_answer_ ? answer : now_, level, far) || fits;
+      fits = fits || improve(from_answer_ ? now_ : answer, level, far);
     }
-    while (!fits && effort_ < kMostEffort) {
-      effort_ *= 2;
-      fits = improve(now_, level, kWarm) || improve(other, level, kCool);
-    }
+    fits = fits || improve(now_, level, {kLastEffort, kWarm});
+    fits = fits || improve(answer, level, {kLastEffort});
     failed_ = fits ? 0 : failed_ + 1;
     const Candidate* const best = fastest_within(level.limit);
     if (best == nullptr) return false;
@@ -102,23 +135,25 @@ class Sweeper {
     return best != nullptr && best->seconds > level.bound + kFar * problem_.fastest_seconds();
   }
 
-  // Anneals from `start` and keeps the result if it fits. What is as good as the bound stays as it
-  // is.
-  bool improve(const Choices& start, const Level& level, double heat) {
+  // Keeps what a walk from `start` ends in if it fits, and returns whether it does. What is as good
+  // as the bound stays as it is.
+  bool improve(const Choices& start, const Level& level, const Walk& how) {
     const Candidate* const best = fastest_within(level.limit);
     if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
       return true;
     }
+    if (moves_ * how.effort < kFewestMoves) return best != nullptr;
     // Where nothing fits yet, walks that aim lower get further.
     const double aim = best == nullptr ? kAim : 1;
-    const AnnealSettings how{
-        .limit = static_cast<std::int64_t>(aim * static_cast<double>(level.limit)),
-        .moves = moves_ * effort_,
-        .seed = ++walks_,
-        .heat = heat};
-    if (how.moves < kFewestMoves) return best != nullptr;
+    return add_if_it_fits(
+        walk(start, static_cast<std::int64_t>(aim * static_cast<double>(level.limit)), how),
+        level.limit);
+  }
+
+  Candidate walk(const Choices& start, std::int64_t limit, const Walk& how) {
     line_.assign(start);
-    return add_if_it_fits(anneal(line_, how), level.limit);
+    return anneal(
+        line_, {.limit = limit, .moves = moves_ * how.effort, .seed = ++walks_, .heat = how.heat});
   }
 
   // The bound's answers let go of all that only some variants read, also where there is room.
@@ -171,9 +206,9 @@ class Sweeper {
   Timeline line_;  // what a walk walks on
   std::vector<Candidate> found_;
   core::IdVector<TaskId, std::size_t> depths_;  // where there are splices
-  std::int64_t moves_ = 0;                      // of a walk, times the effort
-  std::int64_t effort_ = 1;                     // that the last limit took
+  std::int64_t moves_ = 0;                      // of a walk, times its effort
   std::uint64_t walks_ = 0;                     // so far: each has chances of its own
+  bool from_answer_ = false;                    // where the last long walk began
   int failed_ = 0;                              // limits since the last that a walk met
   Choices now_;                                 // where walks down begin
 };
