@@ -19,6 +19,14 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+namespace {
+
+double percent_over(double seconds, double least) {
+  return least > 0 ? std::max(0.0, 100 * (seconds / least - 1)) : 0;
+}
+
+}  // namespace
+
 std::string plan_text(const PlanReport& plan) {
   std::string text;
   text += fmt::format("budget       {}: arena {}, runtime {}, smallest that works {}\n",
@@ -38,12 +46,14 @@ std::string plan_text(const PlanReport& plan) {
         plan.stall_seconds, plan.spill_rates.store_bytes_per_second / 1e6,
         plan.spill_rates.fetch_bytes_per_second / 1e6);
   }
-  const double extra =
-      plan.lower_bound_seconds > 0
-          ? std::max(0.0, 100.0 * (plan.predicted_seconds / plan.lower_bound_seconds - 1.0))
-          : 0.0;
-  text += fmt::format("time         {:.3g} s a step predicted ({}), {:.1f} % over keeping all\n",
-                      plan.predicted_seconds, plan.costs, extra);
+  text += fmt::format("time         {:.3g} s a step predicted ({}), {:.1f} % over keeping all",
+                      plan.predicted_seconds, plan.costs,
+                      percent_over(plan.predicted_seconds, plan.keep_seconds));
+  if (plan.lower_bound_seconds > plan.keep_seconds) {
+    text += fmt::format(", {:.1f} % over what no plan can beat",
+                        percent_over(plan.predicted_seconds, plan.lower_bound_seconds));
+  }
+  text += '\n';
   text += fmt::format("peak         at '{}':\n", plan.peak_node);
   for (const BudgetShare& share : plan.spent) {
     text += fmt::format("  {:<22} {:>10}\n", share.role, share.bytes.str());

@@ -18,6 +18,7 @@ inline nlohmann::json plan_json(const PlanReport& plan) {
                                 {"stall_seconds", plan.stall_seconds}};
   return {{"policy", plan.policy},
           {"predicted_seconds", plan.predicted_seconds},
+          {"keep_seconds", plan.keep_seconds},
           {"lower_bound_seconds", plan.lower_bound_seconds},
           {"kept", plan.kept},
           {"recomputed", plan.recomputed},

@@ -78,14 +78,15 @@ struct PlanReport {
   int recomputed = 0;
   int spilled = 0;  // values of the training program that pass through the spill file
   int compressed = 0;
-  Bytes fragmentation;           // arena above the most bytes ever in use at once
-  Bytes spill_file;              // size of the spill file, state that lives there included
-  Bytes spill_stored;            // bytes that a pass writes to it
-  Bytes spill_fetched;           // and reads from it
-  SpillRates spill_rates;        // as measured when planning
-  double stall_seconds = 0;      // of a pass: what steps are predicted to wait for the file
-  double predicted_seconds = 0;  // of one optimizer step
-  double lower_bound_seconds = 0;
+  Bytes fragmentation;             // arena above the most bytes ever in use at once
+  Bytes spill_file;                // size of the spill file, state that lives there included
+  Bytes spill_stored;              // bytes that a pass writes to it
+  Bytes spill_fetched;             // and reads from it
+  SpillRates spill_rates;          // as measured when planning
+  double stall_seconds = 0;        // of a pass: what steps are predicted to wait for the file
+  double predicted_seconds = 0;    // of one optimizer step
+  double keep_seconds = 0;         // likewise, where nothing runs again, waits or goes a slower way
+  double lower_bound_seconds = 0;  // that no plan for this budget can beat; not where it spills
   double planning_seconds = 0;
   std::string costs = "model";  // where times come from: "model" or "measured"
   std::vector<BudgetShare> spent;

@@ -105,6 +105,7 @@ TEST_F(Trainers, ThePlanSaysWhatTheTrainerDoes) {
   EXPECT_GT(planned.arena, Bytes());
   EXPECT_GT(planned.predicted_seconds, 0);
   EXPECT_GE(planned.predicted_seconds, (1 - 1e-9) * planned.lower_bound_seconds);
+  EXPECT_GT(planned.keep_seconds, 0);
   EXPECT_FALSE(planned.plan_json.empty());
   Bytes spent;
   for (const BudgetShare& share : planned.spent) spent += share.bytes;

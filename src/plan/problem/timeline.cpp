@@ -58,6 +58,7 @@ Timeline::Timeline(const Problem& problem, const Choices& choices)
       stages_(problem.tasks.size()),
       left_(problem.tasks.size()),
       beyond_(problem.tasks.size()) {
+  reserve_touches(choices);
   assign(choices);
 }
 
@@ -101,7 +102,6 @@ std::vector<Timeline::Time> Timeline::times() const {
 // Touches and bytes.
 void Timeline::fill() {
   const std::vector<Time> times = this->times();
-  reserve_touches(times);
   core::IdVector<TensorId, Copy> copies(problem_->tensors.size());
   const auto close = [&](TensorId tensor) {
     const Copy& copy = copies[tensor];
@@ -141,10 +141,10 @@ void Timeline::fill() {
 }
 
 // Each list of touches grows once.
-void Timeline::reserve_touches(std::span<const Time> times) {
+void Timeline::reserve_touches(const Choices& choices) {
   core::IdVector<TensorId, std::uint32_t> counts(touches_.size(), 2);  // at the start and the end
-  for (const Time time : times) {
-    const Variant& variant = chosen(task_at(time));
+  for (const TaskId task : executions(choices)) {
+    const Variant& variant = problem_->tasks[task].variants[choices.variants[task]];
     for (const TensorId read : variant.reads) ++counts[read];
     for (const TensorId write : variant.writes) ++counts[write];
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -154,7 +153,7 @@ class Timeline {
   };
 
   void fill();
-  void reserve_touches(std::span<const Time> times);
+  void reserve_touches(const Choices& choices);
   [[nodiscard]] std::vector<Time> times() const;
   void settle(std::int64_t limit) const;
   template <class Visit>

@@ -123,6 +123,7 @@ void describe_choice(const Recipe& recipe,
   describe_spill(configuration, report);
   report.fragmentation = plan.arena_bytes - plan.peak_live_bytes;
   report.predicted_seconds = configuration.predicted_seconds();
+  report.keep_seconds = configuration.least().seconds;
   report.lower_bound_seconds = configuration.lower_bound_seconds();
   report.spent = spent_at_peak(configuration);
   if (!plan.steps.empty()) {

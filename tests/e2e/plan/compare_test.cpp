@@ -46,6 +46,30 @@ TEST_F(Compared, EveryPolicyTrainsToTheSameBytesWithinItsSmallestBudget) {
   }
 }
 
+TEST_F(Compared, ThePlanSaysWhatItTakesOverKeepingAllAndOverTheBound) {
+  const Words options = run + Words{"--policy", "lowtide"};
+  const Json kept = plan(options);
+  EXPECT_EQ(kept.at("recomputed"), 0);
+  EXPECT_NEAR(kept.at("predicted_seconds").get<double>() / kept.at("keep_seconds").get<double>(), 1,
+              1e-3);
+  EXPECT_NE(lowtide(Words{"plan"} + options).out.find(", 0.0 % over keeping all\n"),
+            std::string::npos);
+  const Words tight = options + Words{"--budget", std::to_string(smallest_budget(options))};
+  const Json small = plan(tight);
+  const auto percent_over = [&](const std::string& what) {
+    return core::text(
+        "{:.1f} % over ",
+        100 * (small.at("predicted_seconds").get<double>() / small.at(what).get<double>() - 1));
+  };
+  EXPECT_GT(small.at("predicted_seconds"), kept.at("predicted_seconds"));
+  EXPECT_EQ(small.at("keep_seconds"), kept.at("keep_seconds"));
+  const Outcome text = lowtide(Words{"plan"} + tight);
+  for (const std::string& part : {percent_over("keep_seconds") + "keeping all, ",
+                                  percent_over("lower_bound_seconds") + "what no plan can beat"}) {
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " in " << text.out;
+  }
+}
+
 TEST_F(Compared, TheSweepIsWhatPlanSaysAtEachBudget) {
   const Json planned = plan(run + Words{"--sweep"});
   const Json& sweep = planned.at("sweep");
