@@ -142,13 +142,10 @@ bool Planner::adopt(const Planner& other) {
   candidates_ = other.candidates_;
   steady_ = other.steady_;
   fronts_ = other.fronts_;
-  Timeline line(problem_.problem());
   for (Candidate& candidate : candidates_) {
     candidate.seconds = seconds(model_, problem_.sequence(candidate.choices));
-    if (candidate.peak == 0) continue;
-    line.assign(candidate.choices);
-    candidate.peak = line.peak();
   }
+  find_peaks(problem_.problem(), candidates_);
   return true;
 }
 
@@ -178,11 +175,7 @@ void Planner::add(std::vector<Candidate> found) {
 void Planner::search_relieved() {
   for (const double share : effort_for(problem_.problem().tasks.size()).shares) {
     std::vector<Candidate> found = search(relieved(problem_.problem(), *tier_, share), policy_);
-    Timeline line(problem_.problem());
-    for (Candidate& candidate : found) {
-      line.assign(candidate.choices);
-      candidate.peak = line.peak();
-    }
+    find_peaks(problem_.problem(), found);
     add(std::move(found));
     fronts_.push_back(candidates_.size());
   }

@@ -19,6 +19,15 @@ std::vector<Candidate> pareto(std::vector<Candidate> all) {
   return front;
 }
 
+void find_peaks(const Problem& problem, std::vector<Candidate>& candidates) {
+  if (problem.tasks.empty()) return;
+  Timeline line(problem);
+  for (Candidate& candidate : candidates) {
+    line.assign(candidate.choices);
+    candidate.peak = line.peak();
+  }
+}
+
 std::vector<Candidate> search(const Problem& problem, Policy policy, std::vector<Candidate> known) {
   if (problem.tasks.empty()) return {{}};
   std::vector<Candidate> candidates = std::move(known);
