@@ -21,7 +21,7 @@ constexpr Bytes kStillToComePerNode = Bytes(1024);
 }  // namespace
 
 Bytes runtime_allowance(const RuntimeNeeds& needs) {
-  constexpr Bytes kProcess = Bytes(31 * 1024 * 1024);
+  constexpr Bytes kProcess = Bytes(32 * 1024 * 1024);
   constexpr Bytes kPerKernel = Bytes(64 * 1024);
   constexpr Bytes kPerNode = Bytes(2 * 1024);
   // What planning and writing the model hold and leave behind, measured on 2,600 to 12,000 nodes as

@@ -94,8 +94,8 @@ class Configuration {
   std::vector<std::string> adopt(std::vector<plan::Plan> plans,
                                  const std::vector<core::IdVector<plan::NodeId, double>>& seconds,
                                  StatePlaces places);
-  // Plans with these costs, by unit, from now on; fit() comes next, unless the present plans are
-  // the fastest whatever the costs. Returns whether they are: then they stay, with new predictions.
+  // Plans with these costs, by unit, from now on. Where nothing runs again and nothing is moved,
+  // the present plans stay, with new predictions, and the answer is true; else fit() comes next.
   bool use_costs(std::vector<plan::Costs> costs);
   // How often each unit runs in a full batch.
   [[nodiscard]] std::span<const double> passes() const { return passes_; }
