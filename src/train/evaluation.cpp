@@ -15,6 +15,7 @@
 #include "train/fit/plan_report.h"
 #include "train/prepare/data/open_data.h"
 #include "train/prepare/recipe.h"
+#include "train/prepare/settings/unread.h"
 
 namespace lowtide::train {
 namespace {
@@ -45,6 +46,7 @@ Bytes fit(Configuration& configuration,
 }  // namespace
 
 EvalReport evaluate(const EvalSettings& settings) {
+  check_read(settings);
   const auto start = std::chrono::steady_clock::now();
   const Recipe recipe =
       settle(settings.model, settings.data, settings.loss, settings.machine, data::Split::kTest);

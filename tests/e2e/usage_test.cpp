@@ -234,6 +234,7 @@ TEST(Usage, OptionsWithoutEffectAreRefused) {
       {Words{"plan", "--val-split", "0.5"} + start, "--val-split"},
       {Words{"plan", "--val", data} + start, "--val"},
       {Words{"eval", "--data", data, "--split-seed", "2"} + start, "--split-seed"},
+      {Words{"eval"} + start + Words{"--data", data, "--augment", "flip"}, "--augment"},
   };
   for (const auto& [arguments, option] : wrong) {
     expect_refused(scene, arguments, {option + " has no effect w"});

@@ -136,4 +136,9 @@ void check_read(const TrainSettings& settings) {
   }
 }
 
+void check_read(const EvalSettings& settings) {
+  const ImageSettings& image = settings.data.image;
+  refuse({{"--augment", image.crop || image.flip}}, "without training");
+}
+
 }  // namespace lowtide::train

@@ -7,9 +7,10 @@
 
 namespace lowtide::train {
 
-// Both throw Error(kInvalidArgument) naming an option that has no effect, and why: a weight of
+// These throw Error(kInvalidArgument) naming an option that has no effect, and why: a weight of
 // classes beside a loss that has no classes, say. An option with its usual value is none.
 void check_read(const Recipe& recipe, const DataSettings& data, const LossSettings& loss);
 void check_read(const TrainSettings& settings);  // what is not of the recipe
+void check_read(const EvalSettings& settings);   // likewise
 
 }  // namespace lowtide::train
