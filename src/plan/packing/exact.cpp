@@ -182,16 +182,29 @@ class ExactSearch {
     return parts;
   }
 
+  // Raises valleys that nothing need fill; only an item that is placed goes one call deeper, so
+  // that the stack holds no more calls than there are items.
   bool solve_part(Span within, const Items& items) {
-    const std::uint64_t state = fingerprint(within, items);
-    if (failures_.contains(state)) return false;
-    const Branch branch = choose(within, items);
-    if (branch.options > 0 && try_all(within, items, branch)) return true;
-    if (!spent() && failures_.size() < kMostFailures) failures_.insert(state);
+    std::vector<std::uint64_t> states;
+    for (;;) {
+      const std::uint64_t state = fingerprint(within, items);
+      if (failures_.contains(state)) break;
+      states.push_back(state);
+      const Branch branch = choose(within, items);
+      if (branch.options == 0) break;
+      if (try_items(within, items, branch)) return true;
+      if (!branch.may_raise || spent()) break;
+      sections_[branch.section].floor = branch.raised;
+      work_ += static_cast<std::int64_t>(items.size());
+    }
+    for (auto state = states.rbegin(); state != states.rend(); ++state) {
+      if (!spent() && failures_.size() < kMostFailures) failures_.insert(*state);
+    }
     return false;
   }
 
-  bool try_all(Span within, const Items& items, const Branch& branch) {
+  // Leaves the sections as they were where it fails.
+  bool try_items(Span within, const Items& items, const Branch& branch) {
     const std::vector<Section> before = saved(within);
     Items fitting;
     for (const std::uint32_t item : items) {
@@ -213,9 +226,7 @@ class ExactSearch {
       if (solve(within, others)) return true;
       restore(within, before);
     }
-    if (!branch.may_raise || spent()) return false;
-    sections_[branch.section].floor = branch.raised;
-    return solve(within, items);
+    return false;
   }
 
   // The section with the fewest ways to go on; with none where some section has none.
