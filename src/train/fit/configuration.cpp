@@ -222,17 +222,20 @@ bool Configuration::use_costs(std::vector<plan::Costs> costs) {
   planners_.reset();
   bool fastest = true;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    Unit& unit = units_[i];
-    unit.costs = std::move(costs[i]);
-    unit.measured = true;
+    units_[i].costs = std::move(costs[i]);
+    units_[i].measured = true;
+    // But for alternatives that turn out to be faster: too little to search for them again.
+    const plan::Plan& plan = *units_[i].plan;
+    fastest = fastest && plan.recomputed == 0 && plan.transfers.empty();
+  }
+  if (!fastest) return false;
+  for (Unit& unit : units_) {
     double seconds = 0;
     for (const plan::Step& step : unit.plan->steps) seconds += unit.costs[step.node].seconds;
     unit.plan->predicted_seconds = seconds;
     unit.plan->lower_bound_seconds = plan::least(unit.pass.graph, unit.costs).seconds;
-    // But for alternatives that turn out to be faster: too little to search for them again.
-    fastest = fastest && unit.plan->recomputed == 0 && unit.plan->transfers.empty();
   }
-  return fastest;
+  return true;
 }
 
 std::vector<std::string> Configuration::adopt(
