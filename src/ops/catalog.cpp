@@ -6,6 +6,7 @@
 #include "ops/attention/attention.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm_activate/batch_norm_activate.h"
+#include "ops/batch_norm_max_pool/batch_norm_max_pool.h"
 #include "ops/binary/binary.h"
 #include "ops/bit_cast/bit_cast.h"
 #include "ops/broadcast/broadcast.h"
@@ -13,6 +14,7 @@
 #include "ops/concat/concat.h"
 #include "ops/constant/constant.h"
 #include "ops/conv/conv.h"
+#include "ops/conv_max_pool/conv_max_pool.h"
 #include "ops/conv_transpose/conv_transpose.h"
 #include "ops/cross_entropy/cross_entropy.h"
 #include "ops/cum_sum/cum_sum.h"
@@ -59,6 +61,12 @@ std::span<const graph::OpDef* const> catalog() {
       &matmul_op(),
       &conv_op(),
       &conv_weight_gradient_op(),
+      &batch_norm_max_pool_op(),
+      &batch_norm_max_pool_reduce_op(),
+      &batch_norm_max_pool_input_gradient_op(),
+      &conv_max_pool_op(),
+      &conv_max_pool_weight_gradient_op(),
+      &conv_max_pool_input_gradient_op(),
       &conv_transpose_op(),
       &split_conv_transpose_op(),
       &normed_conv_gradient_op(),

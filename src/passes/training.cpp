@@ -3,6 +3,7 @@
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/dropout/dropout.h"
 #include "passes/fuse/batch_norm.h"
+#include "passes/fuse/max_pool.h"
 
 namespace lowtide::passes {
 
@@ -62,7 +63,8 @@ Training to_training(const graph::Graph& inference, const TrainingRules& rules) 
     return outputs;
   };
   const Rewritten trained = rewrite(inference, replace);
-  result.rewritten = chained(trained, fuse_batch_norm(trained.graph));
+  const Rewritten normed = chained(trained, fuse_batch_norm(trained.graph));
+  result.rewritten = chained(normed, fuse_max_pools(normed.graph));
   result.dropouts = ops::activate_dropout(result.rewritten.graph, rules.samples);
   return result;
 }

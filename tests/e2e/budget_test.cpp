@@ -38,6 +38,17 @@ const std::vector<Network> kNetworks = {
      {.samples = 16, .channels = 3, .size = 64, .classes = 10},
      4,
      15},
+    // Whose first pools take the convolutions, or the norms, before them.
+    {"vgg",
+     {"vgg", "--depth", "11", "--width", "64", "--size", "160"},
+     {.samples = 8, .channels = 3, .size = 160, .classes = 10},
+     2,
+     15},
+    {"vgg_of_norms",
+     {"vgg", "--depth", "11", "--width", "64", "--size", "160", "--batch-norm"},
+     {.samples = 8, .channels = 3, .size = 160, .classes = 10},
+     2,
+     15},
 };
 
 class Budget : public testing::TestWithParam<Network> {

@@ -339,4 +339,19 @@ ValueId global_average_pool(GraphBuilder& b, ValueId x) {
   return average_pool(b, x, whole(b.type(x)));
 }
 
+bool windows_meet_input(const Pool& a, const Shape& x) {
+  const Window window = window_of(a);
+  const std::vector<std::int64_t> counts =
+      window_counts(window, x, a.ceil ? Rounding::kUp : Rounding::kDown);
+  std::vector<std::int64_t> dims = counts;
+  dims.insert(dims.begin(), {x[0], x[1]});
+  const WindowAxes axes = window_axes(window, x, Shape(std::move(dims)));
+  for (const WindowAxis& axis : axes) {
+    for (std::int64_t i = 0; i < axis.out; ++i) {
+      if (axis.end_tap(i) <= axis.first_tap(i)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace lowtide::ops

@@ -36,6 +36,10 @@ graph::ValueId max_pool_places(graph::GraphBuilder& b,
                                Pool attributes,
                                bool column_major = false);
 
+// Whether each window over an input of these dims (N, C, spatial...) meets it, and not padding
+// only.
+bool windows_meet_input(const Pool& a, const core::Shape& x);
+
 // One window over all of x: (N, C, 1...).
 graph::ValueId global_max_pool(graph::GraphBuilder& b, graph::ValueId x);
 graph::ValueId global_average_pool(graph::GraphBuilder& b, graph::ValueId x);

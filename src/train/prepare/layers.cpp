@@ -17,6 +17,7 @@ using plan::Layer;
 const std::map<std::string_view, Layer>& kinds() {
   static const std::map<std::string_view, Layer> kKinds = {
       {"Conv", Layer::kProduct},
+      {"ConvMaxPool", Layer::kProduct},
       {"ConvTranspose", Layer::kProduct},
       {"MatMul", Layer::kProduct},
       {"Gather", Layer::kProduct},
@@ -24,6 +25,7 @@ const std::map<std::string_view, Layer>& kinds() {
       {"BatchNormalization", Layer::kNormalize},
       {"BatchNormApply", Layer::kNormalize},
       {"BatchNormActivate", Layer::kNormalize},
+      {"BatchNormMaxPool", Layer::kNormalize},
       {"GroupNormalization", Layer::kNormalize},
       {"LayerNormalization", Layer::kNormalize},
       {"Mul", Layer::kActivate},

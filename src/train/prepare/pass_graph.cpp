@@ -15,7 +15,7 @@
 #include "passes/alternatives.h"
 #include "passes/dependence.h"
 #include "passes/fuse/fuse.h"
-#include "passes/fuse/split_gradients.h"
+#include "passes/fuse/gradients.h"
 #include "passes/linear_head.h"
 #include "passes/training.h"
 #include "train/prepare/export_notes.h"
@@ -252,7 +252,7 @@ PassGraph build_training_pass(const Recipe& recipe,
     pass.scalars = updates.scalars;
     pass.grad_norm = updates.grad_norm;
   }
-  passes::fuse_split_gradients(pass.graph);
+  passes::fuse_gradients(pass.graph);
   passes::offer_alternatives(pass.graph);
   return pass;
 }
