@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ops/batch_norm_activate/batch_norm_activate_kernels.h"
-#include "ops/samples.h"
+#include "ops/pool/samples.h"
 
 namespace lowtide::ops {
 

@@ -7,7 +7,7 @@
 
 #include "core/parallel.h"
 #include "ops/conv_transpose/conv_transpose.h"
-#include "ops/samples.h"
+#include "ops/pool/samples.h"
 #include "ops/unary/unary.h"
 #include "ops/window.h"
 
