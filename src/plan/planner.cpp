@@ -11,6 +11,7 @@
 #include "plan/assemble.h"
 #include "plan/baseline/baseline.h"
 #include "plan/bound/bound.h"
+#include "plan/problem/gauge.h"
 #include "plan/spill/relief.h"
 
 namespace lowtide::plan {
@@ -116,14 +117,14 @@ std::vector<Candidate> candidates(const Model& model,
     const NodeId node = graph_problem.node(TaskId(i));
     layers.push_back(planning.layers.contains(node) ? planning.layers[node] : Layer::kOther);
   }
+  Gauge gauge(problem);
   // What another system would do is a candidate like any other: none is ever better.
   std::vector<Candidate> found;
   for (const Policy policy : all_policies()) {
     const bool wanted = planning.policy == policy || planning.policy == Policy::kLowtide;
     if (!is_baseline(policy) || !wanted) continue;
-    for (const Choices& choices : baseline(problem, layers, policy)) {
-      found.push_back(problem.tasks.empty() ? Candidate{.choices = choices}
-                                            : Timeline(problem, choices).candidate());
+    for (Choices& choices : baseline(problem, layers, policy)) {
+      found.push_back(gauge.candidate(std::move(choices)));
     }
   }
   if (!is_baseline(planning.policy)) found = search(problem, planning.policy, std::move(found));

@@ -12,6 +12,7 @@
 #include "plan/baseline/chen.h"
 #include "plan/bound/bound.h"
 #include "plan/problem/editor.h"
+#include "plan/problem/gauge.h"
 #include "plan/search/solve.h"
 #include "plan/search/splice.h"
 
@@ -138,6 +139,7 @@ TEST(Timeline, KeepsTheBytesOfEveryStepThroughAnyChange) {
     const Problem problem = random_problem(seed);
     core::RandomStream random(seed, 3);
     Timeline line(problem);
+    Gauge gauge(problem);
     const std::vector<Repetition> all = all_allowed(line);
     for (int change = 0; change < 60; ++change) {
       const Repetition what = all[random.below(all.size())];
@@ -146,6 +148,9 @@ TEST(Timeline, KeepsTheBytesOfEveryStepThroughAnyChange) {
       line.choose(task,
                   static_cast<std::uint8_t>(random.below(problem.tasks[task].variants.size())));
       ASSERT_EQ(bytes(line), bytes_by_step(line)) << "seed " << seed << ", change " << change;
+      const Candidate read_off = gauge.candidate(line.choices());
+      ASSERT_EQ(read_off.peak, line.peak()) << "seed " << seed << ", change " << change;
+      ASSERT_NEAR(read_off.seconds, line.seconds(), 1e-9);
     }
     const Timeline again(problem, line.choices());
     EXPECT_EQ(bytes(again), bytes(line));
@@ -250,11 +255,11 @@ TEST(Search, SplicesTakeWhatTheLimitLeaves) {
     if (candidate.peak < small.peak) small = candidate;
   }
   ASSERT_LT(small.peak, fast.peak / 4);
-  Timeline line(problem);
+  Gauge gauge(problem);
   for (const double part : {0.25, 0.5, 0.75}) {
     const auto limit =
         small.peak + static_cast<std::int64_t>(part * static_cast<double>(fast.peak - small.peak));
-    const Candidate found = splice(line, at, small.choices, fast.choices, limit);
+    const Candidate found = splice(gauge, at, small.choices, fast.choices, limit);
     EXPECT_LE(found.peak, limit);
     EXPECT_EQ(Timeline(problem, found.choices).peak(), found.peak);
     EXPECT_LT(found.seconds, small.seconds - (part - 0.1) * (small.seconds - fast.seconds));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plan/problem/gauge.h"
 #include "plan/search/recompute.h"
 
 namespace lowtide::plan {
@@ -87,7 +88,7 @@ Choices residual_checkpoints(const Problem& problem, const TaskLayers& layers, i
   for (std::size_t i = 0; i < end.index(); ++i) {
     if (layers[TaskId(i)] == Layer::kJoin && ++joins % blocks == 0) checkpoint[TaskId(i)] = 1;
   }
-  if (joins == 0) return Timeline(problem).choices();
+  if (joins == 0) return fastest_choices(problem);
   const Dropped dropped = outputs_of(problem, [&](TaskId task) { return checkpoint[task] == 0; });
   Timeline line(problem, recompute_dropped(problem, dropped, end));
   // Of what was brought back, norms and activations go once their segment has run, and come again.
@@ -206,8 +207,8 @@ std::vector<Choices> baseline(const Problem& problem, const TaskLayers& layers, 
   constexpr std::int64_t kWork = 4'000'000'000;  // of the simulation, about tasks^2 a level
   const auto tasks = static_cast<std::int64_t>(problem.tasks.size());
   const auto levels = std::clamp<std::int64_t>(kWork / (tasks * tasks), 12, kMostLevels);
-  std::vector<Choices> result = {Timeline(problem).choices()};
-  auto limit = static_cast<double>(Timeline(problem).peak());
+  std::vector<Choices> result = {fastest_choices(problem)};
+  auto limit = static_cast<double>(Gauge(problem).peak(result.front()));
   const double ratio = levels == kMostLevels ? kRatio : 1 - 0.97 / static_cast<double>(levels);
   for (std::int64_t i = 0; i < levels; ++i) {
     limit *= ratio;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/baseline/chen.h"
+#include "plan/problem/gauge.h"
 #include "plan/search/sweep.h"
 
 namespace lowtide::plan {
@@ -21,20 +22,20 @@ std::vector<Candidate> pareto(std::vector<Candidate> all) {
 
 void find_peaks(const Problem& problem, std::vector<Candidate>& candidates) {
   if (problem.tasks.empty()) return;
-  Timeline line(problem);
-  for (Candidate& candidate : candidates) {
-    line.assign(candidate.choices);
-    candidate.peak = line.peak();
-  }
+  Gauge gauge(problem);
+  for (Candidate& candidate : candidates) candidate.peak = gauge.peak(candidate.choices);
 }
 
 std::vector<Candidate> search(const Problem& problem, Policy policy, std::vector<Candidate> known) {
   if (problem.tasks.empty()) return {{}};
   std::vector<Candidate> candidates = std::move(known);
-  const auto add = [&](const Timeline& line) { candidates.push_back(line.candidate()); };
-  if (policy != Policy::kChen) add(Timeline(problem));
+  Gauge gauge(problem);
+  const auto add = [&](Choices choices) {
+    candidates.push_back(gauge.candidate(std::move(choices)));
+  };
+  if (policy != Policy::kChen) add(fastest_choices(problem));
   if (policy != Policy::kKeep) {
-    for (const Choices& choices : chen(problem)) add(Timeline(problem, choices));
+    for (Choices& choices : chen(problem)) add(std::move(choices));
   }
   candidates = pareto(std::move(candidates));
   return policy == Policy::kLowtide ? sweep(problem, std::move(candidates)) : candidates;

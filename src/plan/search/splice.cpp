@@ -49,7 +49,7 @@ Depths depths(const Problem& problem, TaskId last) {
   return depths;
 }
 
-Candidate splice(Timeline& line,
+Candidate splice(Gauge& gauge,
                  const Depths& depths,
                  const Choices& small,
                  const Choices& fast,
@@ -59,11 +59,10 @@ Candidate splice(Timeline& line,
   std::size_t fits = depths.size();
   while (fits - too_large > depths.size() / kParts + 1) {
     const std::size_t middle = too_large + (fits - too_large) / 2;
-    line.assign(spliced(depths, small, fast, middle));
-    (line.peak() <= limit ? fits : too_large) = middle;
+    const bool middle_fits = gauge.fits(spliced(depths, small, fast, middle), limit);
+    (middle_fits ? fits : too_large) = middle;
   }
-  line.assign(spliced(depths, small, fast, fits));
-  return line.candidate();
+  return gauge.candidate(spliced(depths, small, fast, fits));
 }
 
 }  // namespace lowtide::plan

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/problem/gauge.h"
 #include "plan/problem/timeline.h"
 
 namespace lowtide::plan {
@@ -17,7 +18,7 @@ core::IdVector<TaskId, std::size_t> depths(const Problem& problem, TaskId last);
 // Of `small`, which is within the limit, and `fast`, which is not: as little as it takes of the
 // former for the shallow tasks, and the latter for those below. The deep ones may take more bytes,
 // as they give them back before the shallow ones run again.
-Candidate splice(Timeline& line,
+Candidate splice(Gauge& gauge,
                  const core::IdVector<TaskId, std::size_t>& depths,
                  const Choices& small,
                  const Choices& fast,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/bound/cut.h"
+#include "plan/problem/gauge.h"
 #include "plan/search/anneal.h"
 #include "plan/search/recompute.h"
 #include "plan/search/relaxed.h"
@@ -19,7 +20,7 @@ namespace {
 class Sweeper {
  public:
   Sweeper(const Problem& problem, std::vector<Candidate> start)
-      : problem_(problem), line_(problem), found_(std::move(start)) {
+      : problem_(problem), gauge_(problem), line_(problem), found_(std::move(start)) {
     const auto tasks = static_cast<std::int64_t>(problem.tasks.size());
     moves_ = std::min<std::int64_t>(kWork / (tasks + kWorkOfAMove) / (3 * kLevels), 4000);
   }
@@ -158,8 +159,8 @@ class Sweeper {
 
   // The bound's answers let go of all that only some variants read, also where there is room.
   void add_relaxed(const Choices& choices, std::int64_t limit) {
+    if (!gauge_.fits(choices, limit)) return;
     line_.assign(choices);
-    if (line_.peak() > limit) return;
     take_fastest_variants(line_, limit);
     found_.push_back(line_.candidate());
   }
@@ -184,7 +185,7 @@ class Sweeper {
       }
     }
     if (small == nullptr) return;
-    add_if_it_fits(splice(line_, depths_, small->choices, fast->choices, limit), limit);
+    add_if_it_fits(splice(gauge_, depths_, small->choices, fast->choices, limit), limit);
   }
 
   bool add_if_it_fits(Candidate found, std::int64_t limit) {
@@ -203,6 +204,7 @@ class Sweeper {
   }
 
   const Problem& problem_;
+  Gauge gauge_;
   Timeline line_;  // what a walk walks on
   std::vector<Candidate> found_;
   core::IdVector<TaskId, std::size_t> depths_;  // where there are splices
