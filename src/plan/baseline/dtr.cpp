@@ -1,6 +1,8 @@
 // Dynamic tensor rematerialization, simulated.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "plan/baseline/baseline.h"
 
@@ -12,17 +14,18 @@ class Simulation {
  public:
   Simulation(const Problem& problem, std::int64_t limit)
       : problem_(problem),
-        line_(problem),
+        choices_(fastest_choices(problem)),
         limit_(limit),
+        stages_(problem.tasks.size()),
         states_(problem.tensors.size()),
         readers_(problem.tensors.size()) {
     for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-      for (const TensorId read : line_.chosen(TaskId(i)).reads) {
+      for (const TensorId read : chosen(TaskId(i)).reads) {
         ++states_[read].readers_left;
         if (problem.tasks[TaskId(i)].repeatable) readers_[read].emplace_back(i);
       }
     }
-    small_ = small_bytes();
+    sort_into_kinds();
     for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
       const bool input = !problem.tensors[TensorId(i)].producer.valid();
       if (input && states_[TensorId(i)].readers_left > 0) place(TensorId(i));
@@ -33,7 +36,7 @@ class Simulation {
   bool run() {
     for (std::size_t i = 0; i < problem_.tasks.size(); ++i) {
       stage_ = TaskId(i);
-      const Variant& variant = line_.chosen(stage_);
+      const Variant& variant = chosen(stage_);
       if (!execute(stage_, true)) return false;
       for (const TensorId read : variant.reads) --states_[read].readers_left;
       for (const TensorId read : variant.reads) release(read);
@@ -43,7 +46,7 @@ class Simulation {
   }
 
   // The same repetitions. A tensor then goes behind its last reader, no later than it did here.
-  [[nodiscard]] Choices choices() const { return line_.choices(); }
+  [[nodiscard]] const Choices& choices() const { return choices_; }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
@@ -54,12 +57,24 @@ class Simulation {
     int readers_left = 0;  // first executions to come
     double last_use = 0;
     std::size_t family = kNone;  // of what was dropped: its class
-    std::size_t listed = kNone;  // of what is here and may be dropped: its place among these
+    std::uint32_t kind = 0;      // of what may be dropped
+    bool listed = false;         // here, and may be dropped
+    TensorId before;             // of what is listed: its neighbours in its kind's list
+    TensorId behind;
+  };
+
+  // Tensors of the same bytes that take the same time to be computed again: those that are listed,
+  // in the order of their last use. The first one is worth the least, but for its neighbourhood.
+  struct Kind {
+    bool small = false;
+    std::size_t open = kNone;  // its place among those that have any
+    TensorId first;
+    TensorId last;
   };
 
   // Runs the task once its inputs are there. `first`: not to compute something again.
   bool execute(TaskId task, bool first) {
-    const Variant& variant = line_.chosen(task);
+    const Variant& variant = chosen(task);
     std::size_t pinned = 0;
     for (const TensorId read : variant.reads) {
       if (!states_[read].here && !compute_again(read)) break;
@@ -84,7 +99,7 @@ class Simulation {
     for (std::size_t i = 0; i < pinned; ++i) {
       State& state = states_[variant.reads[i]];
       --state.pins;
-      state.last_use = clock_;
+      use(variant.reads[i]);
     }
     return done;
   }
@@ -111,14 +126,19 @@ class Simulation {
   bool compute_again(TensorId id) {
     const TaskId producer = problem_.tensors[id].producer;
     const Repetition what{stage_, producer};
-    if (!producer.valid() || !line_.allowed(what)) return false;
-    const Variant& variant = line_.chosen(producer);
+    if (!producer.valid() || !allowed(problem_, what)) return false;
+    const Variant& variant = chosen(producer);
     if (!execute(producer, false)) return false;
-    if (!line_.contains(what)) line_.add(what);
+    if (stages_[producer] != stage_) choices_.repetitions.push_back(what);
+    stages_[producer] = stage_;
     for (const TensorId write : variant.writes) {
       if (write != id) release(write);
     }
     return true;
+  }
+
+  [[nodiscard]] const Variant& chosen(TaskId task) const {
+    return problem_.tasks[task].variants[choices_.variants[task]];
   }
 
   [[nodiscard]] bool may_drop(TensorId id) const {
@@ -131,11 +151,7 @@ class Simulation {
     state.here = true;
     state.last_use = clock_;
     used_ += problem_.tensors[id].bytes;
-    if (problem_.tensors[id].bytes > 0 && may_drop(id)) {
-      std::vector<TensorId>& list = alike(id);
-      state.listed = list.size();
-      list.push_back(id);
-    }
+    if (problem_.tensors[id].bytes > 0 && may_drop(id)) list(id);
     if (state.family == kNone) return;
     // It leaves its class, which does not fall apart, as in the paper's own approximation.
     family_seconds_[root(state.family)] -= own_seconds(id);
@@ -146,14 +162,7 @@ class Simulation {
     State& state = states_[id];
     state.here = false;
     used_ -= problem_.tensors[id].bytes;
-    if (state.listed != kNone) {
-      std::vector<TensorId>& list = alike(id);
-      const TensorId last = list.back();
-      list[state.listed] = last;
-      states_[last].listed = state.listed;
-      list.pop_back();
-      state.listed = kNone;
-    }
+    if (state.listed) unlist(id);
     state.family = parents_.size();
     parents_.push_back(state.family);
     family_seconds_.push_back(own_seconds(id));
@@ -181,26 +190,79 @@ class Simulation {
 
   bool make_room(std::int64_t bytes) {
     while (used_ + bytes > limit_) {
-      TensorId least = least_worth_keeping(large_here_);
-      if (!least.valid()) least = least_worth_keeping(small_here_);
+      TensorId least = least_worth_keeping(false);
+      if (!least.valid()) least = least_worth_keeping(true);
       if (!least.valid()) return false;
       drop(least);
     }
     return true;
   }
 
-  [[nodiscard]] TensorId least_worth_keeping(const std::vector<TensorId>& among) {
+  [[nodiscard]] TensorId least_worth_keeping(bool small) {
     TensorId least;
     double least_worth = std::numeric_limits<double>::infinity();
-    for (const TensorId id : among) {
-      // The neighbourhood only makes it dearer, and takes longer to look at.
-      if (states_[id].pins > 0 || worth(id, own_seconds(id)) > least_worth) continue;
-      const double worth_here = worth(id, own_seconds(id) + seconds_around(id));
-      if (worth_here > least_worth || (worth_here == least_worth && !(id < least))) continue;
-      least = id;
-      least_worth = worth_here;
+    for (const std::uint32_t kind : open_) {
+      if (kinds_[kind].small != small) continue;
+      for (TensorId id = kinds_[kind].first; id.valid(); id = states_[id].behind) {
+        // The neighbourhood only makes it dearer, as a later use does.
+        if (worth(id, own_seconds(id)) > least_worth) break;
+        if (states_[id].pins > 0) continue;
+        const double worth_here = worth(id, own_seconds(id) + seconds_around(id));
+        if (worth_here > least_worth || (worth_here == least_worth && !(id < least))) continue;
+        least = id;
+        least_worth = worth_here;
+      }
     }
     return least;
+  }
+
+  // To its kind's end, as what was used last.
+  void list(TensorId id) {
+    State& state = states_[id];
+    Kind& kind = kinds_[state.kind];
+    if (!kind.first.valid()) {
+      kind.open = open_.size();
+      open_.push_back(state.kind);
+    }
+    state.listed = true;
+    state.before = kind.last;
+    state.behind = TensorId();
+    (kind.last.valid() ? states_[kind.last].behind : kind.first) = id;
+    kind.last = id;
+  }
+
+  void unlist(TensorId id) {
+    State& state = states_[id];
+    Kind& kind = kinds_[state.kind];
+    state.listed = false;
+    (state.before.valid() ? states_[state.before].behind : kind.first) = state.behind;
+    (state.behind.valid() ? states_[state.behind].before : kind.last) = state.before;
+    if (kind.first.valid()) return;
+    open_[kind.open] = open_.back();
+    kinds_[open_.back()].open = kind.open;
+    open_.pop_back();
+  }
+
+  void use(TensorId id) {
+    State& state = states_[id];
+    state.last_use = clock_;
+    if (!state.listed || !state.behind.valid()) return;
+    unlist(id);
+    list(id);
+  }
+
+  void sort_into_kinds() {
+    const std::int64_t small = small_bytes();
+    std::map<std::pair<std::int64_t, double>, std::uint32_t> known;
+    for (std::size_t i = 0; i < problem_.tensors.size(); ++i) {
+      const TensorId id(i);
+      if (!may_drop(id)) continue;
+      const std::int64_t bytes = problem_.tensors[id].bytes;
+      const auto kind = static_cast<std::uint32_t>(kinds_.size());
+      const auto [found, fresh] = known.try_emplace({bytes, own_seconds(id)}, kind);
+      states_[id].kind = found->second;
+      if (fresh) kinds_.push_back({.small = bytes <= small});
+    }
   }
 
   // The paper passes over tensors of less than 1 % of the average size, whose loss helps nothing
@@ -209,10 +271,6 @@ class Simulation {
     std::int64_t sum = 0;
     for (const Tensor& tensor : problem_.tensors) sum += tensor.bytes;
     return sum / (100 * std::max<std::int64_t>(1, std::ssize(problem_.tensors)));
-  }
-
-  [[nodiscard]] std::vector<TensorId>& alike(TensorId id) {
-    return problem_.tensors[id].bytes <= small_ ? small_here_ : large_here_;
   }
 
   // What keeping a tensor is worth that takes so long to compute again.
@@ -241,14 +299,14 @@ class Simulation {
     const auto visit = [&](TensorId other) {
       if (other != id && states_[other].family != kNone) f(states_[other]);
     };
-    for (const TensorId read : line_.chosen(problem_.tensors[id].producer).reads) visit(read);
+    for (const TensorId read : chosen(problem_.tensors[id].producer).reads) visit(read);
     for (const TaskId reader : readers_[id]) {
-      for (const TensorId write : line_.chosen(reader).writes) visit(write);
+      for (const TensorId write : chosen(reader).writes) visit(write);
     }
   }
 
   [[nodiscard]] double own_seconds(TensorId id) const {
-    return line_.chosen(problem_.tensors[id].producer).seconds_again;
+    return chosen(problem_.tensors[id].producer).seconds_again;
   }
 
   std::size_t root(std::size_t family) {
@@ -260,20 +318,19 @@ class Simulation {
   }
 
   const Problem& problem_;
-  Timeline line_;
+  Choices choices_;
   std::int64_t limit_;
   std::int64_t used_ = 0;
   double clock_ = 0;
-  TaskId stage_;  // whose first execution is next
+  TaskId stage_;                           // whose first execution is next
+  core::IdVector<TaskId, TaskId> stages_;  // before which each ran again last
   core::IdVector<TensorId, State> states_;
   core::IdVector<TensorId, std::vector<TaskId>> readers_;  // that may run again
   // Classes of dropped tensors, by union and find.
   std::vector<std::size_t> parents_;
   std::vector<double> family_seconds_;
-  // Here, of some bytes, in no order.
-  std::int64_t small_ = 0;  // at most
-  std::vector<TensorId> large_here_;
-  std::vector<TensorId> small_here_;
+  std::vector<Kind> kinds_;
+  std::vector<std::uint32_t> open_;  // the kinds of which any are listed, in no order
   // Reused.
   std::vector<std::size_t> families_;
   std::vector<InPlace> taken_;
