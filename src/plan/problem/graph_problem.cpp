@@ -295,20 +295,26 @@ void GraphProblem::find_views() {
 
 Sequence GraphProblem::sequence(const Choices& choices) const {
   Sequence tasks;
-  core::IdVector<NodeId, std::vector<std::size_t>> runs(model_.nodes.size());
+  core::IdVector<NodeId, char> ran(model_.nodes.size(), 0);
   std::vector<NodeId> originals;  // of the alternatives
   const auto run = [&](NodeId node, NodeId original) {
-    tasks.push_back({node, !runs[original].empty()});
-    runs[original].push_back(originals.size());
+    tasks.push_back({node, ran[original] != 0});
+    ran[original] = 1;
     originals.push_back(original);
   };
   for (const TaskId task : executions(choices)) {
     const NodeId node = nodes_[task];
     const std::uint8_t variant = choices.variants[task];
-    const bool again = !runs[node].empty();
+    const bool again = ran[node] != 0;
     run(variant == 0 ? node : model_.nodes[node].alternatives[variant - 1U], node);
     if (again) continue;
     for (const NodeId follower : followers_[task]) run(follower, follower);
+  }
+  // By step: when the same runs next.
+  std::vector<std::size_t> next(tasks.size());
+  core::IdVector<NodeId, std::size_t> later(model_.nodes.size(), tasks.size());
+  for (std::size_t step = tasks.size(); step-- > 0;) {
+    next[step] = std::exchange(later[originals[step]], step);
   }
   const ViewReaders readers(model_, tasks);
   Sequence all;
@@ -318,12 +324,9 @@ Sequence GraphProblem::sequence(const Choices& choices) const {
   }
   for (std::size_t step = 0; step < tasks.size(); ++step) {
     all.push_back(tasks[step]);
-    const std::vector<std::size_t>& all_runs = runs[originals[step]];
-    const auto next = std::upper_bound(all_runs.begin(), all_runs.end(), step);
-    const std::size_t until = next == all_runs.end() ? tasks.size() : *next;
     for (const ValueId output : model_.graph.node(tasks[step].node).outputs) {
       for (const NodeId view : views_[output]) {
-        if (!tasks[step].again || readers.between(view, step, until)) {
+        if (!tasks[step].again || readers.between(view, step, next[step])) {
           all.push_back({view, tasks[step].again});
         }
       }
