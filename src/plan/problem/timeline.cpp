@@ -197,13 +197,27 @@ void Timeline::remove(Repetition what) {
   find(last)->index = index;
 }
 
+// Of all executions of the task.
+std::vector<Timeline::Time> Timeline::times_of(TaskId task) const {
+  std::vector<Time> times;
+  const std::vector<TensorId>& writes = chosen(task).writes;
+  if (writes.empty()) {
+    times.push_back(first(task));
+    for (const Repetition& what : repetitions_) {
+      if (what.task == task) times.push_back(again(what));
+    }
+    return times;
+  }
+  for (const Touch& touch : touches_[writes.front()]) {
+    if (touch.write) times.push_back(touch.time);
+  }
+  return times;
+}
+
 void Timeline::choose(TaskId task, std::uint8_t variant) {
   const Variant& old = chosen(task);
   const Variant& now = problem_->tasks[task].variants[variant];
-  std::vector<Time> times = {first(task)};
-  for (const Repetition& what : repetitions_) {
-    if (what.task == task) times.push_back(again(what));
-  }
+  const std::vector<Time> times = times_of(task);
   seconds_ += now.seconds - old.seconds;
   seconds_ += static_cast<double>(times.size() - 1) * (now.seconds_again - old.seconds_again);
   for (const Time time : times) {

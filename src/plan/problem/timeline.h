@@ -155,6 +155,7 @@ class Timeline {
   void fill();
   void reserve_touches(const Choices& choices);
   [[nodiscard]] std::vector<Time> times() const;
+  [[nodiscard]] std::vector<Time> times_of(TaskId task) const;
   void settle(std::int64_t limit) const;
   template <class Visit>
   std::int64_t visit_steps(std::size_t stage, std::int64_t bytes, Visit visit) const;
