@@ -16,8 +16,8 @@ namespace {
 // What every variant of a task reads.
 std::vector<TensorId> common_reads(const Task& task) {
   std::vector<TensorId> common = task.variants.front().reads;
-  for (const Variant& variant : task.variants) {
-    std::erase_if(common, [&](TensorId id) { return !reads(variant, id); });
+  for (std::size_t i = 1; i < task.variants.size(); ++i) {
+    std::erase_if(common, [&](TensorId id) { return !reads(task.variants[i], id); });
   }
   return common;
 }

@@ -13,7 +13,7 @@ class Flow {
   static constexpr std::size_t kSink = 1;
   static constexpr std::int64_t kInfinite = std::int64_t{1} << 60;
 
-  explicit Flow(std::size_t nodes) : edges_(nodes) {}  // source and sink included
+  explicit Flow(std::size_t nodes) : begins_(nodes + 1) {}  // source and sink included
 
   void connect(std::size_t from, std::size_t to, std::int64_t capacity);
   std::int64_t solve();  // once
@@ -21,19 +21,23 @@ class Flow {
   [[nodiscard]] bool on_source_side(std::size_t node) const { return level_[node] >= 0; }
 
  private:
+  // Every second one is the reverse of that before it.
   struct Edge {
-    std::size_t to = 0;
-    std::size_t back = 0;  // index of the reverse edge at `to`
+    std::uint32_t to = 0;
     std::int64_t capacity = 0;
   };
 
+  void sort_edges();
   bool find_levels();
   std::int64_t push();
 
-  std::vector<std::vector<Edge>> edges_;
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> leaving_;  // edges by the node that they leave
+  std::vector<std::uint32_t> begins_;   // by node: where those are; first, how many there are
   std::vector<std::int32_t> level_;
-  std::vector<std::size_t> next_;
-  std::vector<std::pair<std::size_t, std::size_t>> path_;  // node, edge
+  std::vector<std::uint32_t> reached_;
+  std::vector<std::uint32_t> next_;
+  std::vector<std::uint32_t> path_;  // edges from the source on
 };
 
 }  // namespace lowtide::plan
