@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "plan/packing/dive.h"
+#include "plan/packing/dive/dive.h"
 #include "plan/packing/exact.h"
 #include "plan/packing/wheel.h"
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/packing/dive/waiting.h"
 #include "plan/packing/item.h"
 #include "plan/packing/sections.h"
 
@@ -40,22 +41,19 @@ class Dive {
   }
 
  private:
-  struct Waiting {
-    std::int64_t offset = 0;  // the lowest place on top of what is there
-    std::int64_t size = 0;
-    Span span;
-    std::uint32_t item = 0;
-  };
-
-  [[nodiscard]] std::size_t choose(std::int64_t lowest_end, std::int64_t capacity);
-  [[nodiscard]] bool leaves_room(const Waiting& one, std::int64_t capacity) const;
-  std::int64_t place(std::size_t chosen);
+  [[nodiscard]] std::size_t choose(std::int64_t capacity);
+  [[nodiscard]] std::size_t choose_with_room(std::int64_t lowest_end, std::int64_t capacity);
+  [[nodiscard]] bool leaves_room(std::size_t rank, std::int64_t capacity) const;
+  void take_from_what_is_to_come(std::uint32_t item);
+  std::int64_t place(std::size_t rank);
 
   Sections sections_;
   std::vector<std::int64_t> sizes_;    // by item
   std::vector<std::int64_t> offsets_;  // by item
-  std::vector<std::int64_t> to_come_;  // by section: bytes of what is not placed yet
-  std::vector<Waiting> waiting_;       // in order of preference
+  // By section, with a capacity: bytes of what is not placed yet.
+  std::vector<std::int64_t> to_come_;
+  Waiting waiting_;
+  std::span<const std::uint32_t> order_;
   std::int64_t work_ = 0;
 };
 
