@@ -42,13 +42,13 @@ const std::vector<Network> kNetworks = {
     {"vgg",
      {"vgg", "--depth", "11", "--width", "64", "--size", "160"},
      {.samples = 8, .channels = 3, .size = 160, .classes = 10},
-     2,
-     15},
+     4,
+     8},
     {"vgg_of_norms",
      {"vgg", "--depth", "11", "--width", "64", "--size", "160", "--batch-norm"},
      {.samples = 8, .channels = 3, .size = 160, .classes = 10},
-     2,
-     15},
+     4,
+     8},
 };
 
 class Budget : public testing::TestWithParam<Network> {
