@@ -13,6 +13,7 @@
 #include "plan/bound/bound.h"
 #include "plan/problem/editor.h"
 #include "plan/problem/gauge.h"
+#include "plan/search/descent.h"
 #include "plan/search/solve.h"
 #include "plan/search/splice.h"
 
@@ -264,6 +265,63 @@ TEST(Search, SplicesTakeWhatTheLimitLeaves) {
     EXPECT_EQ(Timeline(problem, found.choices).peak(), found.peak);
     EXPECT_LT(found.seconds, small.seconds - (part - 0.1) * (small.seconds - fast.seconds));
   }
+}
+
+TEST(Descent, EndsWithinTheLimitAndHasNoMoreToDoThere) {
+  constexpr std::int64_t kMany = 100;
+  int ends = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Problem problem = random_problem(seed);
+    const Timeline kept(problem);
+    Descent descent(problem);
+    const Timeline* const end = descent.go(kept.choices(), kept.peak() - 4, kMany);
+    if (end == nullptr) continue;
+    ++ends;
+    EXPECT_LE(end->peak(), kept.peak() - 4) << seed;
+    const std::vector<std::int64_t> steps = bytes_by_step(*end);
+    EXPECT_EQ(end->peak(), *std::max_element(steps.begin(), steps.end())) << seed;
+    EXPECT_GE(end->seconds(), lower_bound(problem, kept.peak() - 4, 4) - 1e-9) << seed;
+    // From where it ended there is nothing to do, and nothing to take back.
+    const Candidate first = end->candidate();
+    const Timeline* const again = descent.go(first.choices, kept.peak() - 4, 0);
+    ASSERT_NE(again, nullptr);
+    EXPECT_LE(again->seconds(), first.seconds);
+  }
+  EXPECT_GT(ends, 120);
+}
+
+// Three tensors wait for readers in reverse; the second can be done without.
+TEST(Descent, HasAReaderDoWithoutATensorRatherThanComputeItAgain) {
+  Problem problem;
+  std::vector<TensorId> made;
+  const auto run = [&](std::vector<Variant> variants, bool repeatable) {
+    problem.tasks.push_back(
+        {.variants = std::move(variants), .repeatable = repeatable, .deadline = {}});
+  };
+  const auto variant = [](double seconds, std::vector<TensorId> reads,
+                          std::vector<TensorId> writes) {
+    return Variant{.seconds = seconds,
+                   .seconds_again = seconds,
+                   .workspace = 0,
+                   .reads = std::move(reads),
+                   .writes = std::move(writes),
+                   .in_place = {}};
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    made.push_back(problem.tensors.push_back({.bytes = 10, .producer = TaskId(i)}));
+    run({variant(1, {}, {made[i]})}, true);
+  }
+  run({variant(1, {made[2]}, {})}, false);
+  run({variant(1, {made[1]}, {}), variant(1.25, {made[0]}, {})}, false);
+  run({variant(1, {made[0]}, {})}, false);
+  Descent descent(problem);
+  const Timeline* const end = descent.go(fastest_choices(problem), 25, 1);
+  ASSERT_NE(end, nullptr);
+  EXPECT_TRUE(end->repetitions().empty());
+  EXPECT_DOUBLE_EQ(end->seconds(), 6.25);
+  EXPECT_EQ(end->peak(), 20);
+  EXPECT_EQ(descent.go(fastest_choices(problem), 5, 100),
+            nullptr);  // two are there at once in any case
 }
 
 }  // namespace

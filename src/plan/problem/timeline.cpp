@@ -7,37 +7,6 @@
 
 namespace lowtide::plan {
 
-Choices fastest_choices(const Problem& problem) {
-  Choices result{.repetitions = {},
-                 .variants = core::IdVector<TaskId, std::uint8_t>(problem.tasks.size())};
-  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-    result.variants[TaskId(i)] =
-        static_cast<std::uint8_t>(fastest_variant(problem.tasks[TaskId(i)]));
-  }
-  return result;
-}
-
-bool allowed(const Problem& problem, Repetition what) {
-  const Task& task = problem.tasks[what.task];
-  return task.repeatable && what.task < what.stage &&
-         (!task.deadline.valid() || what.stage <= task.deadline);
-}
-
-std::vector<TaskId> executions(const Choices& choices) {
-  std::vector<Repetition> again = choices.repetitions;
-  std::sort(again.begin(), again.end(), [](const Repetition& a, const Repetition& b) {
-    return a.stage != b.stage ? a.stage < b.stage : a.task < b.task;
-  });
-  std::vector<TaskId> all;
-  all.reserve(again.size() + choices.variants.size());
-  auto next = again.begin();
-  for (std::size_t i = 0; i < choices.variants.size(); ++i) {
-    for (; next != again.end() && next->stage == TaskId(i); ++next) all.push_back(next->task);
-    all.emplace_back(i);
-  }
-  return all;
-}
-
 namespace {
 
 // The copy of a tensor that was written last: its first use, and its last one so far.
@@ -239,6 +208,14 @@ std::size_t Timeline::touch_at(TensorId tensor, Time time) const {
   std::size_t i = 0;
   while (i < touches.size() && touches[i].time < time) ++i;
   return i;
+}
+
+std::optional<Timeline::Wait> Timeline::wait(TensorId tensor, Time time) const {
+  const std::vector<Touch>& touches = touches_[tensor];
+  const std::size_t next = touch_at(tensor, time);
+  if (next == 0 || next >= touches.size() || touches[next].write) return std::nullopt;
+  if (touches[next].time == time) return std::nullopt;
+  return Wait{touches[next - 1].time, touches[next].time};
 }
 
 Timeline::Time Timeline::written(TensorId tensor, Time time) const {

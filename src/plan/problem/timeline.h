@@ -5,43 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "plan/problem/problem.h"
+#include "plan/problem/choices.h"
 
 namespace lowtide::plan {
-
-// A second or later execution of `task`, just before the first execution of `stage`. Repetitions
-// of one stage run in the problem's order.
-struct Repetition {
-  TaskId stage;
-  TaskId task;
-
-  bool operator==(const Repetition&) const = default;
-};
-
-// What distinguishes one schedule of a problem from another.
-struct Choices {
-  std::vector<Repetition> repetitions;
-  core::IdVector<TaskId, std::uint8_t> variants;
-};
-
-// Every task once, in its fastest variant.
-Choices fastest_choices(const Problem& problem);
-
-// The tasks that run, first or again, in time's order.
-std::vector<TaskId> executions(const Choices& choices);
-
-// Whether the repetition is one the problem allows.
-bool allowed(const Problem& problem, Repetition what);
-
-// A schedule and what it takes.
-struct Candidate {
-  Choices choices;
-  double seconds = 0;
-  std::int64_t peak = 0;  // bytes in use at most: a packing is at least this high
-};
 
 // Every set of repetitions is a valid schedule: a tensor stays from the execution that writes it to
 // the last that reads it before it is written again, so that every read finds it. Only the bytes
@@ -77,9 +47,11 @@ class Timeline {
   struct Step {
     TaskId task;
     std::int64_t bytes = 0;
+    Time time = 0;
   };
   [[nodiscard]] std::vector<Step> steps() const;  // in time's order
   [[nodiscard]] std::int64_t peak() const;
+  [[nodiscard]] Time fullest() const;                           // of the first step at the peak
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
   // The same, or something above `most` where it is. For changes that will mostly be taken back:
   // nothing is noted that would have to be summed again after that.
@@ -118,6 +90,12 @@ class Timeline {
   }
   // Index of the tensor's first touch at or after `time`.
   [[nodiscard]] std::size_t touch_at(TensorId tensor, Time time) const;
+  // Where a tensor is in memory at `time` without being touched: from which touch to which read.
+  struct Wait {
+    Time since = 0;
+    Time reader = 0;
+  };
+  [[nodiscard]] std::optional<Wait> wait(TensorId tensor, Time time) const;
   // The time at which the copy that is read or written at `time` was written.
   [[nodiscard]] Time written(TensorId tensor, Time time) const;
   // Whether nothing reads what the repetition writes.

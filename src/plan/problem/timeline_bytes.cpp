@@ -26,7 +26,7 @@ std::vector<Timeline::Step> Timeline::steps() const {
   all.reserve(stages_.size() + repetitions_.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     visit_steps(i, left_before(i), [&](Time time, std::int64_t bytes) {
-      all.push_back({task_at(time), bytes});
+      all.push_back({task_at(time), bytes, time});
     });
   }
   return all;
@@ -39,6 +39,20 @@ std::int64_t Timeline::peak() const {
     visit_steps(i, left_before(i), [&](Time, std::int64_t bytes) { most = std::max(most, bytes); });
   }
   return most;
+}
+
+Timeline::Time Timeline::fullest() const {
+  settle(limit_);
+  std::int64_t most = -1;
+  Time fullest = kStart;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    visit_steps(i, left_before(i), [&](Time time, std::int64_t bytes) {
+      if (bytes <= most) return;
+      most = bytes;
+      fullest = time;
+    });
+  }
+  return fullest;
 }
 
 std::int64_t Timeline::excess(std::int64_t limit) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -129,17 +130,14 @@ class Annealer {
     const Time time = crowded_time();
     for (int attempt = 0; attempt < 16; ++attempt) {
       const TensorId tensor = any(droppable_);
-      const std::vector<Timeline::Touch>& touches = line_.touches(tensor);
-      const std::size_t next = line_.touch_at(tensor, time);
-      if (next == 0 || next >= touches.size() || touches[next].time == time) continue;
-      if (touches[next].write) continue;
-      if (below(3) == 0 && read_otherwise(tensor, touches[next].time)) return;
-      const Repetition what{line_.stage(touches[next].time),
-                            line_.problem().tensors[tensor].producer};
+      const std::optional<Timeline::Wait> wait = line_.wait(tensor, time);
+      if (!wait) continue;
+      if (below(3) == 0 && read_otherwise(tensor, wait->reader)) return;
+      const Repetition what{line_.stage(wait->reader), line_.problem().tensors[tensor].producer};
       if (!line_.allowed(what) || line_.contains(what)) continue;
       static constexpr double kFollow[] = {0, 0.5, 0.9};
-      editor_.add(what);
-      follow(what, kFollow[below(3)]);
+      const double chance = kFollow[below(3)];
+      editor_.add_with_inputs(what, [&] { return chance > 0 && random_.uniform() < chance; });
       return;
     }
   }
@@ -157,27 +155,6 @@ class Annealer {
       return true;
     }
     return false;
-  }
-
-  // Computes inputs of a repetition again as well, instead of keeping them until then.
-  void follow(Repetition what, double chance) {
-    if (chance == 0) return;
-    const Time time = line_.again(what);
-    const std::vector<TensorId>& reads = line_.chosen(what.task).reads;
-    for (const TensorId read : reads) {
-      const Tensor& tensor = line_.problem().tensors[read];
-      if (!tensor.producer.valid()) continue;
-      const std::vector<Timeline::Touch>& touches = line_.touches(read);
-      const std::size_t at = line_.touch_at(read, time);
-      if (at + 1 < touches.size() && !touches[at + 1].write) continue;  // stays in any case
-      const Time before = touches[at - 1].time;
-      const Repetition also{what.stage, tensor.producer};
-      if (line_.stage(before) == what.stage || !line_.allowed(also) || line_.contains(also))
-        continue;
-      if (random_.uniform() >= chance) continue;
-      editor_.add(also);
-      follow(also, chance);
-    }
   }
 
   // Of a step that was beyond the limit before this move, or of any one if none was.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "plan/bound/cut.h"
 #include "plan/problem/timeline.h"
 
 namespace lowtide::plan {
@@ -13,6 +14,10 @@ namespace lowtide::plan {
 Choices recompute_dropped(const Problem& problem,
                           const core::IdVector<TensorId, char>& dropped,
                           TaskId from);
+
+// Keeps over the cut what the bound keeps within the limit, and computes the rest again: right at
+// one step, to be repaired at the others.
+Choices relaxed(const Problem& problem, TaskId at, const Cut::Answer& answer);
 
 // Runs tasks in their fastest variants as far as the schedule stays within the limit, which it is
 // in before. Many are tried at a time, and fewer where these do not fit.

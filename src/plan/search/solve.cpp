@@ -6,7 +6,7 @@
 
 #include "plan/bound/cut.h"
 #include "plan/search/anneal.h"
-#include "plan/search/relaxed.h"
+#include "plan/search/recompute.h"
 
 namespace lowtide::plan {
 

@@ -9,8 +9,8 @@
 #include "plan/bound/cut.h"
 #include "plan/problem/gauge.h"
 #include "plan/search/anneal.h"
+#include "plan/search/descent.h"
 #include "plan/search/recompute.h"
-#include "plan/search/relaxed.h"
 #include "plan/search/splice.h"
 
 namespace lowtide::plan {
@@ -20,8 +20,13 @@ namespace {
 class Sweeper {
  public:
   Sweeper(const Problem& problem, std::vector<Candidate> start)
-      : problem_(problem), gauge_(problem), line_(problem), found_(std::move(start)) {
+      : problem_(problem),
+        gauge_(problem),
+        line_(problem),
+        descent_(problem),
+        found_(std::move(start)) {
     const auto tasks = static_cast<std::int64_t>(problem.tasks.size());
+    steps_ = kWorkOfSteps / (tasks + 1) / kLevels;
     moves_ = std::min<std::int64_t>(kWork / (tasks + kWorkOfAMove) / (3 * kLevels), 4000);
   }
 
@@ -45,17 +50,18 @@ class Sweeper {
   static constexpr double kNear = 0.001;  // of a step's seconds: as good as the bound
   static constexpr double kFar = 0.05;    // likewise: there is more to find
   static constexpr std::int64_t kLevels = 40;
-  static constexpr std::int64_t kFewestMoves = 50;  // fewer change nothing: not worth a walk
-  static constexpr std::int64_t kFarEffort = 6;     // where there is more to find
-  static constexpr std::int64_t kLastEffort = 12;   // where nothing fits
-  static constexpr std::int64_t kAgainEffort = 8;   // of the second way down
+  static constexpr std::int64_t kFewestMoves = 30;  // fewer change nothing: not worth a walk
+  static constexpr std::int64_t kFarEffort = 8;     // where there is more to find
+  static constexpr std::int64_t kLastEffort = 20;   // where nothing fits
+  static constexpr std::int64_t kAgainEffort = 14;  // of the second way down
   static constexpr std::size_t kAgain = 6;          // limits that it begins above the last one
   static constexpr int kPatience = 2;  // failures before walks begin from what others found
   static constexpr double kWarm = 0.3;
   static constexpr double kHot = 0.6;
   static constexpr double kAim = 0.93;                // of the limit
   static constexpr std::int64_t kWorkOfAMove = 1000;  // beside that for each task
-  static constexpr std::int64_t kWork = 40'000'000;
+  static constexpr std::int64_t kWork = 24'000'000;
+  static constexpr std::int64_t kWorkOfSteps = 2'000'000;  // straight down, for each task
 
   // A number of bytes, and the seconds that nothing within them can beat.
   struct Level {
@@ -103,14 +109,18 @@ class Sweeper {
     if (last) now_ = *std::move(last);
   }
 
-  // From the schedule of the limit above, and from the answer of the bound; with more moves where
-  // that leaves much to be found, and still more where nothing fits. Returns whether anything that
-  // is known fits.
+  // From the schedule of the limit above, and from the answer of the bound, straight down and then
+  // by walks; with more moves where that leaves much to be found, and still more where nothing
+  // fits. Returns whether anything that is known fits.
   bool meet(const Level& level, const Choices& answer) {
     add_relaxed(answer, level.limit);
     if (!may_walk() && far_from_bound(level)) add_spliced(level.limit);
-    bool fits = improve(now_, level, {});
-    fits = improve(answer, level, {}) || fits;
+    Choices above = now_;
+    Choices bound = answer;
+    bool fits = descend(above, level.limit);
+    fits = descend(bound, level.limit) || fits;
+    fits = improve(above, level, {}) || fits;
+    fits = improve(bound, level, {}) || fits;
     if (may_walk() && (!fits || far_from_bound(level))) {
       // Each has its turn: time for one of them is better spent at the next limit.
       from_answer_ = !from_answer_;
@@ -124,6 +134,16 @@ class Sweeper {
     const Candidate* const best = fastest_within(level.limit);
     if (best == nullptr) return false;
     if (fits || failed_ > kPatience) now_ = best->choices;
+    return true;
+  }
+
+  // Brings a schedule within the limit by the straight way, if there is one. Returns whether.
+  bool descend(Choices& schedule, std::int64_t limit) {
+    if (!may_walk()) return false;
+    const Timeline* const end = descent_.go(schedule, limit, steps_);
+    if (end == nullptr) return false;
+    found_.push_back(end->candidate());
+    schedule = end->choices();
     return true;
   }
 
@@ -206,9 +226,11 @@ class Sweeper {
   const Problem& problem_;
   Gauge gauge_;
   Timeline line_;  // what a walk walks on
+  Descent descent_;
   std::vector<Candidate> found_;
   core::IdVector<TaskId, std::size_t> depths_;  // where there are splices
   std::int64_t moves_ = 0;                      // of a walk, times its effort
+  std::int64_t steps_ = 0;                      // of a descent, at most
   std::uint64_t walks_ = 0;                     // so far: each has chances of its own
   bool from_answer_ = false;                    // where the last long walk began
   int failed_ = 0;                              // limits since the last that a walk met

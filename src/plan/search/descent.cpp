@@ -1,0 +1,160 @@
+#include "plan/search/descent.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/check.h"
+
+namespace lowtide::plan {
+
+namespace {
+
+constexpr double kInstant = 1e-9;  // seconds: what costs nothing can be compared, too
+
+}  // namespace
+
+Descent::Descent(const Problem& problem) : line_(problem), editor_(line_) {
+  for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
+    const Tensor& tensor = problem.tensors[TensorId(i)];
+    if (tensor.lasting || !tensor.producer.valid() || tensor.bytes == 0) continue;
+    if (problem.tasks[tensor.producer].repeatable) droppable_.emplace_back(i);
+  }
+}
+
+const Timeline* Descent::go(const Choices& start, std::int64_t limit, std::int64_t steps) {
+  line_.assign(start);
+  for (;; --steps) {
+    const std::int64_t beyond = line_.excess(limit);
+    if (beyond == 0) break;
+    if (steps == 0 || !step(limit, beyond)) return nullptr;
+  }
+  take_back(limit);
+  return &line_;
+}
+
+// Tries offers in the order of what they may gain at most, and stops where one has gained more.
+bool Descent::step(std::int64_t limit, std::int64_t beyond) {
+  const auto promises_less = [](const Offer& a, const Offer& b) { return a.gain < b.gain; };
+  const double seconds = line_.seconds();
+  sum_beyond(limit);
+  list_offers(line_.fullest());
+  std::make_heap(offers_.begin(), offers_.end(), promises_less);
+  Offer best;
+  for (auto end = offers_.end(); end != offers_.begin(); --end) {
+    if (best.gain >= offers_.front().gain) break;
+    std::pop_heap(offers_.begin(), end, promises_less);
+    Offer& offer = *(end - 1);
+    apply(offer);
+    const double cost = std::max(line_.seconds() - seconds, kInstant);
+    const double most = static_cast<double>(beyond) * (1 - best.gain * cost);
+    if (most > 0) {
+      const std::int64_t now = line_.excess_up_to(limit, static_cast<std::int64_t>(most));
+      offer.gain = (1 - static_cast<double>(now) / static_cast<double>(beyond)) / cost;
+      if (offer.gain > best.gain) best = offer;
+    }
+    editor_.undo();
+  }
+  if (best.gain <= 0) return false;
+  apply(best);
+  editor_.commit();
+  return true;
+}
+
+void Descent::sum_beyond(std::int64_t limit) {
+  times_.clear();
+  beyond_.clear();
+  until_ = {0};
+  for (const Timeline::Step& step : line_.steps()) {
+    if (step.bytes <= limit) continue;
+    times_.push_back(step.time);
+    beyond_.push_back(step.bytes - limit);
+    until_.push_back(until_.back() + beyond_.back());
+  }
+  std::sort(beyond_.begin(), beyond_.end(), std::greater<>());
+  from_.assign(beyond_.size() + 1, 0);
+  for (std::size_t i = beyond_.size(); i-- > 0;) from_[i] = from_[i + 1] + beyond_[i];
+}
+
+// As a part of the bytes beyond the limit: what so many less at every step would take away, and no
+// more than all that is beyond while the tensor waits.
+double Descent::most_taken(std::int64_t bytes, const Timeline::Wait& wait) const {
+  const auto whole =
+      std::lower_bound(beyond_.begin(), beyond_.end(), bytes, std::greater<>()) - beyond_.begin();
+  const std::int64_t everywhere = whole * bytes + from_[static_cast<std::size_t>(whole)];
+  const auto before = [&](Time time) {
+    const auto at = std::lower_bound(times_.begin(), times_.end(), time) - times_.begin();
+    return until_[static_cast<std::size_t>(at)];
+  };
+  const std::int64_t meanwhile = before(wait.reader) - before(wait.since);
+  return static_cast<double>(std::min(everywhere, meanwhile)) / static_cast<double>(until_.back());
+}
+
+// What may be done about the tensors that wait at this time.
+void Descent::list_offers(Time time) {
+  const Problem& problem = line_.problem();
+  offers_.clear();
+  for (const TensorId id : droppable_) {
+    const std::optional<Timeline::Wait> wait = line_.wait(id, time);
+    if (!wait || wait->reader == Timeline::kEnd) continue;
+    const Tensor& tensor = problem.tensors[id];
+    const double taken = most_taken(tensor.bytes, *wait);
+    const auto add = [&](std::size_t way, double cost) {
+      offers_.push_back({taken / std::max(cost, kInstant), id, wait->reader, way});
+    };
+    const Repetition again{line_.stage(wait->reader), tensor.producer};
+    if (line_.allowed(again) && !line_.contains(again)) {
+      const double cost = line_.chosen(tensor.producer).seconds_again;
+      add(kAgain, cost);
+      add(kWithInputs, cost);
+    }
+    if (line_.is_repetition(wait->reader)) continue;
+    const TaskId task = line_.task_at(wait->reader);
+    const std::vector<Variant>& variants = problem.tasks[task].variants;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (reads(variants[i], id)) continue;
+      add(kVariants + i, variants[i].seconds - line_.chosen(task).seconds);
+    }
+  }
+}
+
+void Descent::apply(const Offer& offer) {
+  if (offer.way >= kVariants) {
+    const auto variant = static_cast<std::uint8_t>(offer.way - kVariants);
+    editor_.choose(line_.task_at(offer.reader), variant);
+    return;
+  }
+  const Repetition what{line_.stage(offer.reader), line_.problem().tensors[offer.tensor].producer};
+  editor_.add_with_inputs(what, [&] { return offer.way == kWithInputs; });
+}
+
+// The dearest repetitions first, then variants that are not the fastest.
+void Descent::take_back(std::int64_t limit) {
+  std::vector<Repetition> repetitions = line_.repetitions();
+  const auto dearer = [&](const Repetition& a, const Repetition& b) {
+    return line_.chosen(a.task).seconds_again > line_.chosen(b.task).seconds_again;
+  };
+  std::stable_sort(repetitions.begin(), repetitions.end(), dearer);
+  for (const Repetition& what : repetitions) {
+    if (!line_.contains(what)) continue;  // went with another
+    editor_.remove(what);
+    keep_if_within(limit);
+  }
+  for (std::size_t i = 0; i < line_.problem().tasks.size(); ++i) {
+    const TaskId id(i);
+    const std::size_t fastest = fastest_variant(line_.problem().tasks[id]);
+    if (line_.variant(id) == fastest) continue;
+    editor_.choose(id, static_cast<std::uint8_t>(fastest));
+    keep_if_within(limit);
+  }
+}
+
+void Descent::keep_if_within(std::int64_t limit) {
+  if (line_.excess_up_to(limit, 0) > 0) {
+    editor_.undo();
+    return;
+  }
+  editor_.commit();
+  LT_CHECK(line_.excess(limit) == 0, "what was taken back was needless");
+}
+
+}  // namespace lowtide::plan
