@@ -22,8 +22,8 @@ constexpr int kCuts = 24;
 
 Json schedule(const plan::Timeline& line) {
   Json actions = Json::array();
-  for (const auto& [task, bytes] : line.steps()) {
-    actions.push_back({task.index(), line.variant(task)});
+  for (const plan::Timeline::Step& step : line.steps()) {
+    actions.push_back({step.task.index(), line.variant(step.task)});
   }
   return actions;
 }
