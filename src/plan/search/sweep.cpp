@@ -117,8 +117,8 @@ class Sweeper {
     if (!may_walk() && far_from_bound(level)) add_spliced(level.limit);
     Choices above = now_;
     Choices bound = answer;
-    bool fits = descend(above, level.limit);
-    fits = descend(bound, level.limit) || fits;
+    bool fits = descend(above, level);
+    fits = descend(bound, level) || fits;
     fits = improve(above, level, {}) || fits;
     fits = improve(bound, level, {}) || fits;
     if (may_walk() && (!fits || far_from_bound(level))) {
@@ -138,9 +138,9 @@ class Sweeper {
   }
 
   // Brings a schedule within the limit by the straight way, if there is one. Returns whether.
-  bool descend(Choices& schedule, std::int64_t limit) {
-    if (!may_walk()) return false;
-    const Timeline* const end = descent_.go(schedule, limit, steps_);
+  bool descend(Choices& schedule, const Level& level) {
+    if (!may_walk() || as_good_as_bound(level)) return false;
+    const Timeline* const end = descent_.go(schedule, level.limit, steps_);
     if (end == nullptr) return false;
     found_.push_back(end->candidate());
     schedule = end->choices();
@@ -156,13 +156,17 @@ class Sweeper {
     return best != nullptr && best->seconds > level.bound + kFar * problem_.fastest_seconds();
   }
 
+  // Whether the best that is known leaves next to nothing.
+  [[nodiscard]] bool as_good_as_bound(const Level& level) const {
+    const Candidate* const best = fastest_within(level.limit);
+    return best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds();
+  }
+
   // Keeps what a walk from `start` ends in if it fits, and returns whether it does. What is as good
   // as the bound stays as it is.
   bool improve(const Choices& start, const Level& level, const Walk& how) {
+    if (as_good_as_bound(level)) return true;
     const Candidate* const best = fastest_within(level.limit);
-    if (best != nullptr && best->seconds <= level.bound + kNear * problem_.fastest_seconds()) {
-      return true;
-    }
     if (moves_ * how.effort < kFewestMoves) return best != nullptr;
     // Where nothing fits yet, walks that aim lower get further.
     const double aim = best == nullptr ? kAim : 1;
