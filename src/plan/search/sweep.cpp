@@ -214,6 +214,8 @@ class Sweeper {
 
   bool add_if_it_fits(Candidate found, std::int64_t limit) {
     if (found.peak > limit) return false;
+    // From there nothing is left of the straight way but to take back what is needless.
+    if (may_walk()) found = descent_.go(found.choices, limit, 0)->candidate();
     found_.push_back(std::move(found));
     return true;
   }
