@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ops/batch_norm_activate/batch_norm_activate_kernels.h"
 #include "ops/pool/samples.h"
@@ -14,53 +15,16 @@ namespace {
 
 constexpr std::size_t kNumbers = 4;  // of a batch normalisation, for each channel
 
-class Forward final : public BoundKernel {
- public:
-  Forward(const BatchNormMaxPool& a,
-          const Signature& types,
-          const core::Machine& machine,
-          std::string_view name)
-      : name_(name), x_(types.in[0]), y_(types.out[0]), index_(types.out[1]) {
-    std::vector<TensorType> in(types.in.begin(), types.in.end());
-    in[0] = x_.one();
-    const Types normed(&x_.one(), 1);
-    const Attrs pool = Attrs::of(a.pool);
-    norm_ = batch_norm_activate_op().bind(Attrs::of(BatchNormActivate{.activation = a.activation}),
-                                          {in, normed}, machine);
-    pool_ = max_pool_op().bind(pool, {normed, {&y_.one(), 1}}, machine);
-    places_ = max_pool_index_op().bind(pool, {normed, {&index_.one(), 1}}, machine);
-    scratch_ = SampleScratch<1>({x_.one().bytes()}, {norm_.get(), pool_.get(), places_.get()});
-  }
-
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] Bytes scratch() const override { return scratch_.total(); }
-
-  void run(const Run& run) const override {
-    const std::span<std::byte> rest = scratch_.inner(run);
-    const std::array<std::byte*, 1> made = {scratch_.part(run, 0)};
-    const std::array<const std::byte*, 1> normed = {made[0]};
-    std::array<const std::byte*, 1 + kNumbers> in{};
-    std::copy(run.in.begin(), run.in.end(), in.begin());
-    for (std::int64_t i = 0; i < x_.count(); ++i) {
-      in[0] = x_.at(run.in[0], i);
-      const std::array<std::byte*, 1> y = {y_.at(run.out[0], i)};
-      const std::array<std::byte*, 1> index = {index_.at(run.out[1], i)};
-      norm_->run({.in = in, .out = made, .scratch = rest, .step = run.step});
-      pool_->run({.in = normed, .out = y, .scratch = rest, .step = run.step});
-      places_->run({.in = normed, .out = index, .scratch = rest, .step = run.step});
-    }
-  }
-
- private:
-  std::string_view name_;
-  Samples x_;
-  Samples y_;
-  Samples index_;
-  std::unique_ptr<BoundKernel> norm_;
-  std::unique_ptr<BoundKernel> pool_;
-  std::unique_ptr<BoundKernel> places_;
-  SampleScratch<1> scratch_;
-};
+std::unique_ptr<BoundKernel> bind_forward(const BatchNormMaxPool& a,
+                                          const Signature& types,
+                                          const core::Machine& machine,
+                                          std::string_view name) {
+  std::vector<TensorType> in(types.in.begin(), types.in.end());
+  in[0] = Samples(in[0]).one();
+  auto norm = batch_norm_activate_op().bind(
+      Attrs::of(BatchNormActivate{.activation = a.activation}), {in, {in.data(), 1}}, machine);
+  return make_then_pool(name, std::move(norm), in[0], a.pool, types, machine);
+}
 
 // x, index, dy and the numbers of the channels: what both kernels of the gradient read.
 class Backward {
@@ -211,15 +175,16 @@ class InputGradient final : public BoundKernel {
 }  // namespace
 
 std::vector<Kernel<BatchNormMaxPool>> batch_norm_max_pool_kernels() {
-  return by_samples<Forward, BatchNormMaxPool>();
+  return by_samples<bind_forward, BatchNormMaxPool>();
 }
 
 std::vector<Kernel<BatchNormMaxPoolReduce>> batch_norm_max_pool_reduce_kernels() {
-  return by_samples<Reduce, BatchNormMaxPoolReduce>();
+  return by_samples<bind_as<Reduce, BatchNormMaxPoolReduce>, BatchNormMaxPoolReduce>();
 }
 
 std::vector<Kernel<BatchNormMaxPoolInputGradient>> batch_norm_max_pool_input_gradient_kernels() {
-  return by_samples<InputGradient, BatchNormMaxPoolInputGradient>();
+  return by_samples<bind_as<InputGradient, BatchNormMaxPoolInputGradient>,
+                    BatchNormMaxPoolInputGradient>();
 }
 
 }  // namespace lowtide::ops

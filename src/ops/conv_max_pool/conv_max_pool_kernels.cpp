@@ -17,56 +17,16 @@ using namespace graph;  // NOLINT(google-build-using-namespace): a card is writt
 
 namespace {
 
-class Forward final : public BoundKernel {
- public:
-  Forward(const ConvMaxPool& a,
-          const Signature& types,
-          const core::Machine& machine,
-          std::string_view name)
-      : name_(name), x_(types.in[0]), y_(types.out[0]), index_(types.out[1]) {
-    std::vector<TensorType> in(types.in.begin(), types.in.end());
-    in[0] = x_.one();
-    const TensorType between = pooled_type(a, x_.one(), types.out[0].shape[1]);
-    const Types read(&between, 1);
-    const Attrs pool = Attrs::of(a.pool);
-    conv_ = conv_op().bind(Attrs::of(a.conv), {in, read}, machine);
-    pool_ = max_pool_op().bind(pool, {read, {&y_.one(), 1}}, machine);
-    places_ = max_pool_index_op().bind(pool, {read, {&index_.one(), 1}}, machine);
-    scratch_ = SampleScratch<1>({between.bytes()}, {conv_.get(), pool_.get(), places_.get()});
-  }
-
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] Bytes scratch() const override { return scratch_.total(); }
-
-  void run(const Run& run) const override {
-    const std::span<std::byte> rest = scratch_.inner(run);
-    const std::array<std::byte*, 1> made = {scratch_.part(run, 0)};
-    const std::array<const std::byte*, 1> read = {made[0]};
-    std::array<const std::byte*, 3> in{};
-    std::copy(run.in.begin(), run.in.end(), in.begin());
-    for (std::int64_t i = 0; i < x_.count(); ++i) {
-      in[0] = x_.at(run.in[0], i);
-      const std::array<std::byte*, 1> y = {y_.at(run.out[0], i)};
-      const std::array<std::byte*, 1> index = {index_.at(run.out[1], i)};
-      conv_->run({.in = std::span(in).first(run.in.size()),
-                  .out = made,
-                  .scratch = rest,
-                  .step = run.step});
-      pool_->run({.in = read, .out = y, .scratch = rest, .step = run.step});
-      places_->run({.in = read, .out = index, .scratch = rest, .step = run.step});
-    }
-  }
-
- private:
-  std::string_view name_;
-  Samples x_;
-  Samples y_;
-  Samples index_;
-  std::unique_ptr<BoundKernel> conv_;
-  std::unique_ptr<BoundKernel> pool_;
-  std::unique_ptr<BoundKernel> places_;
-  SampleScratch<1> scratch_;
-};
+std::unique_ptr<BoundKernel> bind_forward(const ConvMaxPool& a,
+                                          const Signature& types,
+                                          const core::Machine& machine,
+                                          std::string_view name) {
+  std::vector<TensorType> in(types.in.begin(), types.in.end());
+  in[0] = Samples(in[0]).one();
+  const TensorType made = pooled_type(a, in[0], types.out[0].shape[1]);
+  return make_then_pool(name, conv_op().bind(Attrs::of(a.conv), {in, {&made, 1}}, machine), made,
+                        a.pool, types, machine);
+}
 
 class WeightGradient final : public BoundKernel {
  public:
@@ -199,15 +159,15 @@ TensorType pooled_type(const ConvMaxPool& a, const TensorType& x, std::int64_t c
 }
 
 std::vector<Kernel<ConvMaxPool>> conv_max_pool_kernels() {
-  return by_samples<Forward, ConvMaxPool>();
+  return by_samples<bind_forward, ConvMaxPool>();
 }
 
 std::vector<Kernel<ConvMaxPool>> conv_max_pool_weight_gradient_kernels() {
-  return by_samples<WeightGradient, ConvMaxPool>();
+  return by_samples<bind_as<WeightGradient, ConvMaxPool>, ConvMaxPool>();
 }
 
 std::vector<Kernel<ConvMaxPoolGradient>> conv_max_pool_input_gradient_kernels() {
-  return by_samples<InputGradient, ConvMaxPoolGradient>();
+  return by_samples<bind_as<InputGradient, ConvMaxPoolGradient>, ConvMaxPoolGradient>();
 }
 
 }  // namespace lowtide::ops

@@ -69,31 +69,43 @@ class SampleScratch {
 };
 
 // The kernel that hands a gradient back through a maximum pool to what it read.
-inline std::unique_ptr<graph::BoundKernel> bind_unpool(const Pool& pool,
-                                                       const core::TensorType& index,
-                                                       const core::TensorType& dy,
-                                                       const core::TensorType& read,
-                                                       const core::Machine& machine) {
-  const std::vector<std::int64_t>& dims = read.shape.dims();
-  const std::array<core::TensorType, 2> in = {index, dy};
-  return max_pool_gradient_op().bind(
-      graph::Attrs::of(PoolGradient{.pool = pool, .spatial = {dims.begin() + 2, dims.end()}}),
-      {in, {&read, 1}}, machine);
-}
+std::unique_ptr<graph::BoundKernel> bind_unpool(const Pool& pool,
+                                                const core::TensorType& index,
+                                                const core::TensorType& dy,
+                                                const core::TensorType& read,
+                                                const core::Machine& machine);
 
-// Such a kernel made with the best kernels of the machine, and made with those of reference.
-template <class Bound, class A>
+// The kernel of an op that makes something of input 0 and pools that: to y and its index. `maker`
+// makes one sample, of the type `made`; it reads other inputs of `types` as they are for all.
+std::unique_ptr<graph::BoundKernel> make_then_pool(std::string_view name,
+                                                   std::unique_ptr<graph::BoundKernel> maker,
+                                                   const core::TensorType& made,
+                                                   const Pool& pool,
+                                                   const graph::Signature& types,
+                                                   const core::Machine& machine);
+
+// A kernel bound with the best kernels of the machine, and one with those of reference.
+template <auto kBind, class A>
 std::vector<graph::Kernel<A>> by_samples() {
   return {{.name = "by_samples",
            .bind = [](const A& a, const graph::Signature& types,
                       const core::Machine& machine) -> std::unique_ptr<graph::BoundKernel> {
-             return std::make_unique<Bound>(a, types, machine, "by_samples");
+             return kBind(a, types, machine, "by_samples");
            }},
           {.name = "reference",
            .bind = [](const A& a, const graph::Signature& types,
                       const core::Machine& machine) -> std::unique_ptr<graph::BoundKernel> {
-             return std::make_unique<Bound>(a, types, machine.on_reference(), "reference");
+             return kBind(a, types, machine.on_reference(), "reference");
            }}};
+}
+
+// As `kBind` above: the kernel of that class.
+template <class Bound, class A>
+std::unique_ptr<graph::BoundKernel> bind_as(const A& a,
+                                            const graph::Signature& types,
+                                            const core::Machine& machine,
+                                            std::string_view name) {
+  return std::make_unique<Bound>(a, types, machine, name);
 }
 
 }  // namespace lowtide::ops
