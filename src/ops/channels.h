@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/check.h"
 #include "graph/kernel.h"
 #include "kernels/simd/norm/normalize.h"
 #include "ops/strided.h"
@@ -16,6 +17,14 @@ namespace lowtide::ops {
 inline bool has_channel_rows(const core::TensorType& x) {
   return x.dtype == core::DType::kFloat32 &&
          (x.shape.rank() == 2 || x.layout == core::Layout::kChannelsLast);
+}
+
+// Checks that inputs `first` to `end` hold one number for each channel of input 0.
+inline void check_channels(graph::Types in, std::size_t first, std::size_t end) {
+  const core::TensorType expected{in[0].dtype, {in[0].shape[1]}};
+  for (std::size_t i = first; i < end; ++i) {
+    LT_CHECK(in[i] == expected, "one number for each channel");
+  }
 }
 
 // Elements of one channel.

@@ -16,14 +16,6 @@ using namespace graph;  // NOLINT(google-build-using-namespace): a card is writt
 
 constexpr std::int64_t kBitsPerByte = 8;
 
-// Inputs `first` and on hold one number for each channel of input 0.
-void check_channels(Types in, std::size_t first, std::size_t end) {
-  const TensorType expected{in[0].dtype, {in[0].shape[1]}};
-  for (std::size_t i = first; i < end; ++i) {
-    LT_CHECK(in[i] == expected, "one number for each channel");
-  }
-}
-
 std::vector<TensorType> infer_activate(const BatchNormActivate&, Types in) {
   check_channels(in, 1, in.size());
   return {in[0]};

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "ops/batch_norm_max_pool/batch_norm_max_pool_kernels.h"
+#include "ops/channels.h"
 #include "ops/layout/layout.h"
 #include "ops/window.h"
 
@@ -12,16 +13,8 @@ namespace {
 
 using namespace graph;  // NOLINT(google-build-using-namespace): a card is written in graph's words
 
-// Inputs `first` and on hold one number for each channel of input 0.
-void check_channels(Types in, std::size_t first) {
-  const TensorType expected{in[0].dtype, {in[0].shape[1]}};
-  for (std::size_t i = first; i < in.size(); ++i) {
-    LT_CHECK(in[i] == expected, "one number for each channel");
-  }
-}
-
 std::vector<TensorType> infer(const BatchNormMaxPool& a, Types in) {
-  check_channels(in, 1);
+  check_channels(in, 1, in.size());
   LT_CHECK(windows_meet_input(a.pool, in[0].shape), "windows that meet more than padding");
   const Types x = in.first(1);
   const Attrs pool = Attrs::of(a.pool);
@@ -29,12 +22,12 @@ std::vector<TensorType> infer(const BatchNormMaxPool& a, Types in) {
 }
 
 std::vector<TensorType> infer_reduce(const BatchNormMaxPoolReduce&, Types in) {
-  check_channels(in, 3);
+  check_channels(in, 3, in.size());
   return {in[3], in[3]};
 }
 
 std::vector<TensorType> infer_input_gradient(const BatchNormMaxPoolInputGradient&, Types in) {
-  check_channels(in, 3);
+  check_channels(in, 3, in.size());
   return {in[0]};
 }
 

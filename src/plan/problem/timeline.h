@@ -51,7 +51,6 @@ class Timeline {
   };
   [[nodiscard]] std::vector<Step> steps() const;  // in time's order
   [[nodiscard]] std::int64_t peak() const;
-  [[nodiscard]] Time fullest() const;                           // of the first step at the peak
   [[nodiscard]] std::int64_t excess(std::int64_t limit) const;  // summed over the steps above it
   // The same, or something above `most` where it is. For changes that will mostly be taken back:
   // nothing is noted that would have to be summed again after that.

@@ -41,20 +41,6 @@ std::int64_t Timeline::peak() const {
   return most;
 }
 
-Timeline::Time Timeline::fullest() const {
-  settle(limit_);
-  std::int64_t most = -1;
-  Time fullest = kStart;
-  for (std::size_t i = 0; i < stages_.size(); ++i) {
-    visit_steps(i, left_before(i), [&](Time time, std::int64_t bytes) {
-      if (bytes <= most) return;
-      most = bytes;
-      fullest = time;
-    });
-  }
-  return fullest;
-}
-
 std::int64_t Timeline::excess(std::int64_t limit) const {
   settle(limit);
   return excess_;

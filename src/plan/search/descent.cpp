@@ -36,8 +36,7 @@ const Timeline* Descent::go(const Choices& start, std::int64_t limit, std::int64
 bool Descent::step(std::int64_t limit, std::int64_t beyond) {
   const auto promises_less = [](const Offer& a, const Offer& b) { return a.gain < b.gain; };
   const double seconds = line_.seconds();
-  sum_beyond(limit);
-  list_offers(line_.fullest());
+  list_offers(sum_beyond(limit));
   std::make_heap(offers_.begin(), offers_.end(), promises_less);
   Offer best;
   for (auto end = offers_.end(); end != offers_.begin(); --end) {
@@ -60,11 +59,13 @@ bool Descent::step(std::int64_t limit, std::int64_t beyond) {
   return true;
 }
 
-void Descent::sum_beyond(std::int64_t limit) {
+// Returns the time of the fullest step, the first of several.
+Timeline::Time Descent::sum_beyond(std::int64_t limit) {
+  const std::vector<Timeline::Step> steps = line_.steps();
   times_.clear();
   beyond_.clear();
   until_ = {0};
-  for (const Timeline::Step& step : line_.steps()) {
+  for (const Timeline::Step& step : steps) {
     if (step.bytes <= limit) continue;
     times_.push_back(step.time);
     beyond_.push_back(step.bytes - limit);
@@ -73,6 +74,8 @@ void Descent::sum_beyond(std::int64_t limit) {
   std::sort(beyond_.begin(), beyond_.end(), std::greater<>());
   from_.assign(beyond_.size() + 1, 0);
   for (std::size_t i = beyond_.size(); i-- > 0;) from_[i] = from_[i + 1] + beyond_[i];
+  const auto less = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
+  return std::max_element(steps.begin(), steps.end(), less)->time;
 }
 
 // As a part of the bytes beyond the limit: what so many less at every step would take away, and no

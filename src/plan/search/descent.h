@@ -36,7 +36,7 @@ class Descent {
   static constexpr std::size_t kVariants = 2;
 
   bool step(std::int64_t limit, std::int64_t beyond);
-  void sum_beyond(std::int64_t limit);
+  Time sum_beyond(std::int64_t limit);
   [[nodiscard]] double most_taken(std::int64_t bytes, const Timeline::Wait& wait) const;
   void list_offers(Time time);
   void apply(const Offer& offer);
