@@ -33,7 +33,9 @@ enum class AttributeType : std::uint8_t {
 // Reads the messages of one model; counts what it makes over all graphs.
 class Parser {
  public:
-  Parser(Origin origin, Calls calls) : origin_(std::move(origin)), calls_(calls) {}
+  // `mapped` is the file whose bytes these are; null where they are in memory anyway.
+  Parser(Origin origin, Calls calls, MappedFile* mapped)
+      : origin_(std::move(origin)), calls_(calls), mapped_(mapped) {}
 
   ModelFile model(std::span<const std::byte> bytes);
 
@@ -49,6 +51,7 @@ class Parser {
 
   Origin origin_;
   Calls calls_;
+  MappedFile* mapped_;
   bool in_function_ = false;
   std::size_t nodes_ = 0;
   std::size_t names_ = 0;
@@ -281,6 +284,7 @@ FileGraph Parser::graph(const WireField& message) {
       case 15: throw fail(ErrorCode::kUnsupported, "sparse initializers");
       default: break;
     }
+    if (mapped_ != nullptr) mapped_->passed(field->end);
   }
   return result;
 }
@@ -355,9 +359,10 @@ ModelFile Parser::model(std::span<const std::byte> bytes) {
 ModelFile parse_from(std::span<const std::byte> bytes,
                      const std::string& name,
                      Origin origin,
-                     Calls calls) {
+                     Calls calls,
+                     MappedFile* mapped = nullptr) {
   try {
-    ModelFile model = Parser(std::move(origin), calls).model(bytes);
+    ModelFile model = Parser(std::move(origin), calls, mapped).model(bytes);
     model.path = name;
     return model;
   } catch (const Error& error) {
@@ -380,10 +385,10 @@ const std::string& FileNode::label() const {
 
 ModelFile parse_file(const std::filesystem::path& path, Calls calls) {
   const InputFile file = InputFile::open(path);
-  const MappedFile mapped(file);
+  MappedFile mapped(file);
   return parse_from(mapped.bytes(), file.path(),
                     {.file = file.path(), .folder = path.parent_path(), .external_allowed = true},
-                    calls);
+                    calls, &mapped);
 }
 
 ModelFile parse(std::span<const std::byte> bytes, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/dnnl/engine.h"
 #include "ops/catalog.h"
 #include "ops/gather/gather.h"
 #include "ops/layout/layout.h"
@@ -71,7 +72,7 @@ Session::Session(const onnx::ModelFile& file,
   const auto offsets = state.place(graph);
   plan::Planner planner(graph, costs, offsets, state.bytes(), plan::Policy::kKeep);
   const plan::Plan plan = make_plan(planner,
-                                    {.kernels = kernels_.distinct(),
+                                    {.primitives = kernels::primitive_counts(),
                                      .nodes = graph.node_count(),
                                      .buffers = buffers(graph, beside),
                                      .threads = machine.threads},

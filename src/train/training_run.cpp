@@ -1,5 +1,7 @@
 #include "train/training_run.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -346,7 +348,7 @@ void TrainingRun::save_checkpoint(const std::filesystem::path& path, int keep) {
                     *configuration_, *state_);
 }
 
-void TrainingRun::save(const std::filesystem::path& path) const {
+void TrainingRun::save(const std::filesystem::path& path) {
   check_whole();
   onnx::TrainedTensors trained;
   const PassGraph& pass = configuration_->main().pass;
@@ -382,7 +384,11 @@ void TrainingRun::save(const std::filesystem::path& path) const {
   if (!classes.empty()) trained.metadata.emplace(kClassesKey, names_text(classes));
   const std::span<const std::string> columns = recipe_.dataset->columns();
   if (!columns.empty()) trained.metadata.emplace(kColumnsKey, names_text(columns));
+  // Writing takes memory of its own, and no step is under way.
+  arena_->release(configuration_->places().arena_bytes,
+                  arena_->size() - configuration_->places().arena_bytes);
   onnx::write_trained(recipe_.model_path, path, trained);
+  malloc_trim(0);  // the next step finds the room that it left
 }
 
 }  // namespace lowtide::train

@@ -54,7 +54,8 @@ class TrainingRun {
   [[nodiscard]] const Standing& standing() const { return standing_; }
   // The fastest step so far; settings.trace must have been set.
   [[nodiscard]] TraceReport trace() const;
-  void save(const std::filesystem::path& path) const;
+  // The state as it is. Gives back the rest of the arena, which the next step takes again.
+  void save(const std::filesystem::path& path);
   void save_checkpoint(const std::filesystem::path& path, int keep);
 
  private:

@@ -12,13 +12,24 @@ namespace lowtide::train {
 namespace {
 
 TEST(RuntimeAllowance, IsWholeMebibytesAndGrowsWithEveryNeed) {
-  const RuntimeNeeds base{.kernels = 40, .nodes = 100, .buffers = Bytes(1000), .threads = 2};
+  const RuntimeNeeds base{.primitives = {.products = 2, .others = 5},
+                          .nodes = 100,
+                          .buffers = Bytes(1000),
+                          .threads = 2};
   const Bytes allowance = runtime_allowance(base);
   EXPECT_EQ(allowance, allowance.rounded_up(1_MiB));
   EXPECT_EQ(allowance, runtime_allowance(base));
   RuntimeNeeds more = base;
-  more.kernels = 400;
+  more.primitives.products = 20;
   EXPECT_GT(runtime_allowance(more), allowance);
+  more = base;
+  more.primitives.others = 500;
+  EXPECT_GT(runtime_allowance(more), allowance);
+  more = base;
+  more.primitives.lowered = 1;
+  EXPECT_GT(runtime_allowance(more), allowance);
+  more.primitives = {};
+  EXPECT_LT(runtime_allowance(more), allowance - 3_MiB);  // nor the library itself
   more = base;
   more.nodes = 10000;
   EXPECT_GT(runtime_allowance(more), allowance);
@@ -31,7 +42,7 @@ TEST(RuntimeAllowance, IsWholeMebibytesAndGrowsWithEveryNeed) {
 }
 
 TEST(SettleRuntime, CountsWhatTheProcessReallyUses) {
-  const RuntimeNeeds few{.kernels = 1, .nodes = 1};
+  const RuntimeNeeds few{.nodes = 1};
   EXPECT_GE(settle_runtime(few), runtime_allowance(few));
   const Bytes large = runtime_allowance(few) + 64_MiB;
   const std::vector<char> ballast(static_cast<std::size_t>(large.count()), 'x');
@@ -41,8 +52,8 @@ TEST(SettleRuntime, CountsWhatTheProcessReallyUses) {
 
 // A deep network's programs are bound after the measurement.
 TEST(SettleRuntime, LeavesRoomForWhatNodesWillTake) {
-  const RuntimeNeeds few{.kernels = 1, .nodes = 1};
-  const RuntimeNeeds deep{.kernels = 1, .nodes = 40'000};
+  const RuntimeNeeds few{.nodes = 1};
+  const RuntimeNeeds deep{.nodes = 40'000};
   const Bytes large = runtime_allowance(deep) + 64_MiB;
   const std::vector<char> ballast(static_cast<std::size_t>(large.count()), 'x');
   EXPECT_GE(settle_runtime(deep), settle_runtime(few) + 36_MiB);

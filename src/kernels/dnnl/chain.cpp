@@ -1,6 +1,7 @@
 #include "kernels/dnnl/chain.h"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 
 thread_local bool in_library = false;
+
+std::mutex counts_mutex;
+PrimitiveCounts all_counts;  // guarded by it
 
 class InLibrary {
  public:
@@ -31,6 +35,22 @@ const dnnl::stream& process_stream() {
 }
 
 }  // namespace
+
+PrimitiveCounts primitive_counts() {
+  const std::lock_guard lock(counts_mutex);
+  return all_counts;
+}
+
+void prepare_general_product() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    constexpr dnnl_dim_t kSize = 16;
+    const std::vector<float> a(kSize * kSize);
+    std::vector<float> c(kSize * kSize);
+    dnnl::sgemm('N', 'N', kSize, kSize, kSize, 1, a.data(), kSize, a.data(), kSize, 0, c.data(),
+                kSize);
+  });
+}
 
 bool inside_library() { return in_library; }
 
@@ -72,6 +92,17 @@ dnnl::memory::desc dense_channels_last(const std::vector<std::int64_t>& dims) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return dense(dims, order);
+}
+
+Chain::~Chain() {
+  const std::lock_guard lock(counts_mutex);
+  all_counts -= counts_;
+}
+
+void Chain::count(const PrimitiveCounts& counts) {
+  counts_ += counts;
+  const std::lock_guard lock(counts_mutex);
+  all_counts += counts;
 }
 
 Place Chain::reserve(std::size_t bytes) {

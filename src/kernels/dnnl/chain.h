@@ -13,6 +13,7 @@
 
 #include "core/text.h"
 #include "kernels/dnnl/computation.h"
+#include "kernels/dnnl/engine.h"
 
 namespace lowtide::kernels {
 
@@ -35,12 +36,15 @@ bool is_fast(const PrimitiveDesc& desc) {
   return desc && std::string_view(desc.impl_info_str()).substr(0, 3) != "ref";
 }
 
-// Whether it allocates while it runs, past the scratch it was given: oneDNN's products of large
-// matrices without a kernel for small ones do.
+// Whether it works by oneDNN's general matrix product. That allocates while it runs, past the
+// scratch it was given, and makes its code when it first runs.
 template <class PrimitiveDesc>
-bool takes_memory(const PrimitiveDesc& desc) {
-  return std::string_view(desc.impl_info_str()).substr(0, 4) == "gemm";
+bool is_by_general_product(const PrimitiveDesc& desc) {
+  return std::string_view(desc.impl_info_str()).find("gemm") != std::string_view::npos;
 }
+
+// Has that code made now, so that it is there when the process's memory is measured.
+void prepare_general_product();
 
 // Where one argument of a primitive lies: an input by its index, the output, or scratch.
 struct Place {
@@ -62,12 +66,20 @@ struct Argument {
 // scratchpad that the primitives use in turn.
 class Chain final : public Computation {
  public:
+  ~Chain() override;
+
   // Bytes that live through the whole chain.
   Place reserve(std::size_t bytes);
 
   template <class PrimitiveDesc>
   void add(const PrimitiveDesc& desc, std::vector<Argument> arguments) {
     add_step(dnnl::primitive(desc.get()), desc.scratchpad_desc(), std::move(arguments));
+    const bool lowered = is_by_general_product(desc);
+    const bool product = desc.get_kind() == dnnl::primitive::kind::matmul;
+    if (lowered) prepare_general_product();
+    count({.products = product ? 1 : 0,
+           .lowered = lowered ? 1 : 0,
+           .others = product || lowered ? 0 : 1});
   }
 
   // A copy between two memory formats.
@@ -87,10 +99,13 @@ class Chain final : public Computation {
   void add_step(dnnl::primitive primitive,
                 const dnnl::memory::desc& scratchpad,
                 std::vector<Argument> arguments);
+  // Adds to primitive_counts(), until this goes.
+  void count(const PrimitiveCounts& counts);
 
   std::vector<Step> steps_;
   std::size_t reserved_ = 0;
   std::size_t scratchpad_ = 0;
+  PrimitiveCounts counts_;
 };
 
 // Calls build(), which returns a Computation or null, and turns oneDNN's errors into ours: null

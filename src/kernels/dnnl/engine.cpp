@@ -15,6 +15,20 @@ void dnnl_hold_to_isa(core::Isa isa) {
   }
 }
 
+PrimitiveCounts& PrimitiveCounts::operator+=(const PrimitiveCounts& other) {
+  products += other.products;
+  lowered += other.lowered;
+  others += other.others;
+  return *this;
+}
+
+PrimitiveCounts& PrimitiveCounts::operator-=(const PrimitiveCounts& other) {
+  products -= other.products;
+  lowered -= other.lowered;
+  others -= other.others;
+  return *this;
+}
+
 std::string dnnl_version() {
   const dnnl_version_t& version = *::dnnl_version();
   return core::text("{}.{}.{}", version.major, version.minor, version.patch);

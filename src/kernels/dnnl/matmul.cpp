@@ -43,7 +43,7 @@ std::unique_ptr<Computation> make_matmul(const MatmulShape& given) {
       attributes.set_post_ops(sum);
     }
     const dnnl::matmul::primitive_desc desc(process_engine(), a, b, bias, y, attributes);
-    if (!is_fast(desc) || takes_memory(desc)) return nullptr;
+    if (!is_fast(desc) || is_by_general_product(desc)) return nullptr;
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, input_place(0)},
                                        {DNNL_ARG_WEIGHTS, b, input_place(1)},
                                        {DNNL_ARG_DST, y, output_place()}};

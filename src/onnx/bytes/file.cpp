@@ -155,4 +155,15 @@ MappedFile::~MappedFile() {
   }
 }
 
+void MappedFile::passed(std::size_t position) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 20U;
+  if (position < passed_ + kAtOnce) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t size = (position - passed_) / page * page;
+  // madvise takes the address as munmap does; the pages are those of the file and stay as they are.
+  void* const address = const_cast<std::byte*>(bytes_.data() + passed_);  // NOLINT
+  static_cast<void>(::madvise(address, size, MADV_DONTNEED));
+  passed_ += size;
+}
+
 }  // namespace lowtide::onnx

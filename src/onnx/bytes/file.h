@@ -41,8 +41,9 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-// A whole file mapped read-only for as long as this lives. Only pages that are looked at become
-// resident. A file that another process cuts meanwhile ends this one (SIGBUS), as for any mapping.
+// A whole file mapped read-only for as long as this lives. Only pages that are looked at, and some
+// around them, become resident. A file that another process cuts meanwhile ends this one (SIGBUS),
+// as for any mapping.
 class MappedFile {
  public:
   explicit MappedFile(const InputFile& file);
@@ -54,8 +55,13 @@ class MappedFile {
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
+  // What lies before `position` has been looked at: its pages go back to the system, a MiB and more
+  // at a time. Those looked at again are read again. Positions that go back have no effect.
+  void passed(std::size_t position);
+
  private:
   std::span<const std::byte> bytes_;
+  std::size_t passed_ = 0;  // a whole number of pages
 };
 
 }  // namespace lowtide::onnx

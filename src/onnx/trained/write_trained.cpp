@@ -55,8 +55,8 @@ class TrainedWriter {
   void claim_places();
   void claim(const TensorRef& tensor, const std::string& name);
   void check_names();
-  Pieces model(const WireReader& message) const;
-  Rewritten graph(const WireField& field) const;
+  Pieces model(const WireReader& message);
+  Rewritten graph(const WireField& field);
   [[nodiscard]] TensorRef like_merged(const SplitInitializer& split) const;
   void add_splits(Rewritten& graph) const;
   [[nodiscard]] NodeEdit edit_of(const FileNode& node) const;
@@ -69,6 +69,7 @@ class TrainedWriter {
   std::filesystem::path out_;
   const TrainedTensors& trained_;
   PatchedFile source_;
+  MappedFile mapped_;
   ModelFile file_;
   std::set<std::string> reads_;
   std::map<std::string, ByteSource> sources_;    // of the trained tensors, as the file has them
@@ -82,6 +83,7 @@ TrainedWriter::TrainedWriter(const std::filesystem::path& source,
     : out_(out),
       trained_(trained),
       source_(InputFile::open(source)),
+      mapped_(source_.file()),
       file_(parse_file(source, Calls::kKeep)),
       sources_(trained.tensors) {
   collect_reads(file_.graph, reads_);
@@ -180,7 +182,7 @@ Rewritten TrainedWriter::rewrite(const WireReader& message, Edit edit) const {
   return result;
 }
 
-Pieces TrainedWriter::model(const WireReader& message) const {
+Pieces TrainedWriter::model(const WireReader& message) {
   Metadata pending = trained_.metadata;
   Rewritten result = rewrite(message, [&](const WireField& field) -> std::optional<Pieces> {
     if (field.number == 7) {
@@ -199,10 +201,11 @@ Pieces TrainedWriter::model(const WireReader& message) const {
   return std::move(result.content);
 }
 
-Rewritten TrainedWriter::graph(const WireField& field) const {
+Rewritten TrainedWriter::graph(const WireField& field) {
   std::size_t nodes = 0;
   std::size_t initializers = 0;
   Rewritten result = rewrite(field.message(), [&](const WireField& part) -> std::optional<Pieces> {
+    mapped_.passed(part.begin);
     if (part.number == 1) {
       const FileNode& old = file_.graph.nodes[nodes++];
       const NodeEdit edit = edit_of(old);
@@ -349,9 +352,8 @@ Pieces TrainedWriter::data() const {
 }
 
 void TrainedWriter::write() {
-  const MappedFile mapped(source_.file());
   core::OutputFile model_file(out_);
-  model(WireReader(mapped.bytes())).write_to(model_file);
+  model(WireReader(mapped_.bytes())).write_to(model_file);
   if (!external_.empty()) {
     std::filesystem::path data_path = out_;
     data_path += ".data";

@@ -7,13 +7,15 @@
 
 #include "lowtide/bytes.h"
 
+#include "kernels/dnnl/engine.h"
+
 namespace lowtide::train {
 
 // What of the process outside the arena scales with the work, in counts the planner knows.
 struct RuntimeNeeds {
-  std::size_t kernels = 0;  // distinct bound kernels: generated code and descriptors
-  std::size_t nodes = 0;    // of all graphs: nodes, plans, programs
-  Bytes buffers;            // data loading
+  kernels::PrimitiveCounts primitives;  // of oneDNN: generated code, descriptors
+  std::size_t nodes = 0;                // of all graphs: nodes, plans, programs, own kernels
+  Bytes buffers;                        // data loading
   int threads = 1;
 };
 

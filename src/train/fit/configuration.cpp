@@ -82,7 +82,10 @@ void Configuration::add_unit(Unit::Purpose purpose, PassGraph pass, const core::
   unit.purpose = purpose;
   unit.pass = std::move(pass);
   LT_CHECK(graph::verify(unit.pass.graph).empty(), "a pass's graph must be sound");
+  const kernels::PrimitiveCounts before = kernels::primitive_counts();
   unit.kernels = run::Kernels::bind(unit.pass.graph, machine);
+  unit.primitives = kernels::primitive_counts();
+  unit.primitives -= before;
   unit.layers = layers_of(unit.pass.graph);
   unit.model_costs = run::model_costs(unit.pass.graph, unit.kernels, machine);
   unit.costs = unit.model_costs;
@@ -175,9 +178,9 @@ std::size_t Configuration::node_count() const {
   return sum;
 }
 
-std::size_t Configuration::kernel_count() const {
-  std::size_t sum = 0;
-  for (const Unit& unit : units_) sum += unit.kernels.distinct();
+kernels::PrimitiveCounts Configuration::primitives() const {
+  kernels::PrimitiveCounts sum;
+  for (const Unit& unit : units_) sum += unit.primitives;
   return sum;
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/dnnl/engine.h"
 #include "plan/plan.h"
 #include "plan/planner.h"
 #include "run/kernels.h"
@@ -26,11 +27,12 @@ struct Unit {
   Purpose purpose = Purpose::kTrain;
   PassGraph pass;
   run::Kernels kernels;
-  plan::Layers layers;      // what kinds of layer the baselines see
-  plan::Costs costs;        // that plans are made with
-  plan::Costs model_costs;  // the same in every process
-  bool measured = false;    // costs are not model_costs
-  plan::Homes homes;        // of its persistent values, as the plan has them; after fit()
+  kernels::PrimitiveCounts primitives;  // that the kernels run
+  plan::Layers layers;                  // what kinds of layer the baselines see
+  plan::Costs costs;                    // that plans are made with
+  plan::Costs model_costs;              // the same in every process
+  bool measured = false;                // costs are not model_costs
+  plan::Homes homes;  // of its persistent values, as the plan has them; after fit()
   std::optional<plan::Plan> plan;
   std::optional<run::Program> program;
 };
@@ -73,7 +75,8 @@ class Configuration {
   [[nodiscard]] std::size_t nodes_per_batch() const;
 
   [[nodiscard]] std::size_t node_count() const;
-  [[nodiscard]] std::size_t kernel_count() const;
+  // Of all units' kernels.
+  [[nodiscard]] kernels::PrimitiveCounts primitives() const;
 
   // What no plans can do without, whatever the arena is: bytes of that, where nothing is spilled,
   // and seconds of one full batch. Needs no search.

@@ -88,7 +88,7 @@ void describe_spill(const Configuration& configuration, PlanReport& report) {
 RuntimeNeeds needs_of(const Configuration& configuration,
                       Bytes buffers,
                       const core::Machine& machine) {
-  return {.kernels = configuration.kernel_count(),
+  return {.primitives = configuration.primitives(),
           .nodes = configuration.node_count(),
           .buffers = buffers,
           .threads = machine.threads};
