@@ -10,6 +10,7 @@ namespace lowtide::plan {
 namespace {
 
 constexpr double kInstant = 1e-9;  // seconds: what costs nothing can be compared, too
+constexpr double kDoubt = 1.25;    // what is weighed may gain so many times what it seems to
 
 }  // namespace
 
@@ -33,16 +34,25 @@ const Timeline* Descent::go(const Choices& start, std::int64_t limit, std::int64
 }
 
 // Tries offers in the order of what they may gain at most, and stops where one has gained more.
+// What is next is weighed before it is tried.
 bool Descent::step(std::int64_t limit, std::int64_t beyond) {
   const auto promises_less = [](const Offer& a, const Offer& b) { return a.gain < b.gain; };
   const double seconds = line_.seconds();
   list_offers(sum_beyond(limit));
   std::make_heap(offers_.begin(), offers_.end(), promises_less);
   Offer best;
-  for (auto end = offers_.end(); end != offers_.begin(); --end) {
-    if (best.gain >= offers_.front().gain) break;
+  for (auto end = offers_.end(); end != offers_.begin() && offers_.front().gain > best.gain;) {
     std::pop_heap(offers_.begin(), end, promises_less);
     Offer& offer = *(end - 1);
+    if (!offer.weighed && weigh(offer, beyond)) {
+      std::push_heap(offers_.begin(), end, promises_less);
+      continue;
+    }
+    const bool known = std::any_of(end, offers_.end(), [&](const Offer& other) {
+      return offer.way >= kVariants && other.way == offer.way && other.reader == offer.reader;
+    });
+    --end;
+    if (offer.gain <= 0 || known) continue;
     apply(offer);
     const double cost = std::max(line_.seconds() - seconds, kInstant);
     const double most = static_cast<double>(beyond) * (1 - best.gain * cost);
@@ -71,9 +81,10 @@ Timeline::Time Descent::sum_beyond(std::int64_t limit) {
     beyond_.push_back(step.bytes - limit);
     until_.push_back(until_.back() + beyond_.back());
   }
-  std::sort(beyond_.begin(), beyond_.end(), std::greater<>());
-  from_.assign(beyond_.size() + 1, 0);
-  for (std::size_t i = beyond_.size(); i-- > 0;) from_[i] = from_[i + 1] + beyond_[i];
+  sorted_ = beyond_;
+  std::sort(sorted_.begin(), sorted_.end(), std::greater<>());
+  from_.assign(sorted_.size() + 1, 0);
+  for (std::size_t i = sorted_.size(); i-- > 0;) from_[i] = from_[i + 1] + sorted_[i];
   const auto less = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
   return std::max_element(steps.begin(), steps.end(), less)->time;
 }
@@ -82,7 +93,7 @@ Timeline::Time Descent::sum_beyond(std::int64_t limit) {
 // more than all that is beyond while the tensor waits.
 double Descent::most_taken(std::int64_t bytes, const Timeline::Wait& wait) const {
   const auto whole =
-      std::lower_bound(beyond_.begin(), beyond_.end(), bytes, std::greater<>()) - beyond_.begin();
+      std::lower_bound(sorted_.begin(), sorted_.end(), bytes, std::greater<>()) - sorted_.begin();
   const std::int64_t everywhere = whole * bytes + from_[static_cast<std::size_t>(whole)];
   const auto before = [&](Time time) {
     const auto at = std::lower_bound(times_.begin(), times_.end(), time) - times_.begin();
@@ -118,6 +129,99 @@ void Descent::list_offers(Time time) {
       add(kVariants + i, variants[i].seconds - line_.chosen(task).seconds);
     }
   }
+}
+
+// Puts what the offer may gain, seen without the change, in place of what it gains at most: the
+// same but for workspaces and some of what goes because nothing reads it any more. Returns whether
+// that is anything; not for what is the same as another offer.
+bool Descent::weigh(Offer& offer, std::int64_t beyond) {
+  offer.weighed = true;
+  offer.gain = 0;
+  waiting_.clear();
+  needed_.clear();
+  seconds_ = 0;
+  if (offer.way >= kVariants) {
+    const TaskId reader = line_.task_at(offer.reader);
+    const Variant& variant = line_.problem().tasks[reader].variants[offer.way - kVariants];
+    add_difference(reader, variant);
+    seconds_ += variant.seconds - line_.chosen(reader).seconds;
+  } else {
+    add_gone(offer.tensor, line_.touch_at(offer.tensor, offer.reader) - 1);
+    const TaskId producer = line_.problem().tensors[offer.tensor].producer;
+    const Repetition what{line_.stage(offer.reader), producer};
+    add_needs(what, offer.way == kWithInputs);
+    if (offer.way == kWithInputs && waiting_.size() == 1 + needed_.size()) return false;
+  }
+  const double part = static_cast<double>(taken_until(offer.reader)) / static_cast<double>(beyond);
+  offer.gain = kDoubt * part / std::max(seconds_, kInstant);
+  return part > 0;
+}
+
+// A tensor that no longer waits from this touch on, nor is made there where nothing else reads it.
+void Descent::add_gone(TensorId id, std::size_t touch) {
+  const auto [since, write] = line_.touches(id)[touch];
+  const Tensor& tensor = line_.problem().tensors[id];
+  waiting_.push_back({tensor.bytes, since});
+  if (write && line_.is_repetition(since)) {
+    seconds_ -= line_.chosen(tensor.producer).seconds_again;
+  }
+}
+
+// As Editor::add_with_inputs would change it.
+void Descent::add_needs(Repetition what, bool with_inputs) {
+  seconds_ += line_.chosen(what.task).seconds_again;
+  for (const TensorId read : line_.chosen(what.task).reads) {
+    const std::vector<Timeline::Touch>& touches = line_.touches(read);
+    const std::size_t at = line_.touch_at(read, line_.again(what));
+    if (at < touches.size() && !touches[at].write) continue;  // waits in any case
+    const Time since = touches[at - 1].time;
+    if (since != Timeline::kStart && line_.stage(since) == what.stage) continue;
+    if (std::find(needed_.begin(), needed_.end(), read) != needed_.end()) continue;
+    needed_.push_back(read);
+    const Tensor& tensor = line_.problem().tensors[read];
+    const Repetition also{what.stage, tensor.producer};
+    if (with_inputs && tensor.producer.valid() && line_.allowed(also) && !line_.contains(also)) {
+      add_needs(also, with_inputs);
+    } else {
+      waiting_.push_back({-tensor.bytes, since});
+    }
+  }
+}
+
+void Descent::add_difference(TaskId reader, const Variant& variant) {
+  const Variant& now = line_.chosen(reader);
+  const auto add = [&](TensorId id, bool goes) {
+    const std::vector<Timeline::Touch>& touches = line_.touches(id);
+    const std::size_t at = line_.touch_at(id, line_.first(reader));
+    const std::size_t next = goes ? at + 1 : at;
+    if (next < touches.size() && !touches[next].write) return;  // waits in any case
+    if (goes) return add_gone(id, at - 1);
+    waiting_.push_back({-line_.problem().tensors[id].bytes, touches[at - 1].time});
+  };
+  for (const TensorId id : now.reads) {
+    if (!reads(variant, id)) add(id, true);
+  }
+  for (const TensorId id : variant.reads) {
+    if (!reads(now, id)) add(id, false);
+  }
+}
+
+// Of the bytes beyond the limit. What comes where nothing is beyond it yet is not counted.
+std::int64_t Descent::taken_until(Time reader) {
+  const auto end = std::lower_bound(times_.begin(), times_.end(), reader) - times_.begin();
+  auto begin = end;
+  taken_.assign(static_cast<std::size_t>(end), 0);
+  for (const Waiting& waiting : waiting_) {
+    const auto from =
+        std::upper_bound(times_.begin(), times_.begin() + end, waiting.since) - times_.begin();
+    for (auto i = from; i < end; ++i) taken_[static_cast<std::size_t>(i)] += waiting.bytes;
+    begin = std::min(begin, from);
+  }
+  std::int64_t sum = 0;
+  for (auto i = static_cast<std::size_t>(begin); i < taken_.size(); ++i) {
+    sum += std::min(beyond_[i], taken_[i]);
+  }
+  return sum;
 }
 
 void Descent::apply(const Offer& offer) {

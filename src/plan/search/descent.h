@@ -26,10 +26,11 @@ class Descent {
 
   // Something to do about a tensor that waits for a reader.
   struct Offer {
-    double gain = 0;  // of the bytes beyond, for each second: at most, or when tried
+    double gain = 0;  // of the bytes beyond, for each second: at most, about, or when tried
     TensorId tensor;
     Time reader = 0;
     std::size_t way = 0;  // kAgain, kWithInputs, or kVariants and which of the reader's variants
+    bool weighed = false;
   };
   static constexpr std::size_t kAgain = 0;
   static constexpr std::size_t kWithInputs = 1;
@@ -39,6 +40,11 @@ class Descent {
   Time sum_beyond(std::int64_t limit);
   [[nodiscard]] double most_taken(std::int64_t bytes, const Timeline::Wait& wait) const;
   void list_offers(Time time);
+  bool weigh(Offer& offer, std::int64_t beyond);
+  void add_gone(TensorId id, std::size_t touch);
+  void add_needs(Repetition what, bool with_inputs);
+  void add_difference(TaskId reader, const Variant& variant);
+  [[nodiscard]] std::int64_t taken_until(Time reader);
   void apply(const Offer& offer);
   void take_back(std::int64_t limit);
   void keep_if_within(std::int64_t limit);
@@ -47,11 +53,23 @@ class Descent {
   Editor editor_;
   std::vector<TensorId> droppable_;
   std::vector<Offer> offers_;  // at the step looked at
-  // Of the steps beyond the limit: the times, the bytes, most first, and sums of these.
+  // Of the steps beyond the limit: the times, the bytes that they are beyond it, and sums of these.
   std::vector<Time> times_;
   std::vector<std::int64_t> beyond_;
-  std::vector<std::int64_t> until_;  // before each time
-  std::vector<std::int64_t> from_;   // from each of beyond_ on
+  std::vector<std::int64_t> until_;   // before each time
+  std::vector<std::int64_t> sorted_;  // as beyond_, most first
+  std::vector<std::int64_t> from_;    // from each of sorted_ on
+
+  // Of the offer that is weighed: what would no longer wait for the reader, and with less than no
+  // bytes what would wait for it; from when on.
+  struct Waiting {
+    std::int64_t bytes = 0;
+    Time since = 0;
+  };
+  std::vector<Waiting> waiting_;
+  std::vector<TensorId> needed_;     // by its repetitions
+  double seconds_ = 0;               // that it costs
+  std::vector<std::int64_t> taken_;  // by it, at each of times_
 };
 
 }  // namespace lowtide::plan
