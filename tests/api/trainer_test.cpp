@@ -95,6 +95,26 @@ TEST_F(Trainers, MoveWithTheirState) {
             support::read_file(folder / "straight.onnx"));
 }
 
+// Saving gives back what steps work in.
+TEST_F(Trainers, SavingBetweenStepsChangesNothing) {
+  for (const std::int64_t micro_batch : {8, 3}) {
+    TrainSettings wanted = settings();
+    wanted.epochs = 3;
+    wanted.optimizer.momentum = 0.9;
+    wanted.memory.micro_batch = micro_batch;
+    Trainer often(wanted);
+    Trainer once(wanted);
+    for (int i = 0; i < 6; ++i) {
+      once.step();
+      often.step();
+      often.save(folder / "often.onnx");
+    }
+    once.save(folder / "once.onnx");
+    EXPECT_EQ(support::read_file(folder / "often.onnx"), support::read_file(folder / "once.onnx"))
+        << "micro-batch " << micro_batch;
+  }
+}
+
 TEST_F(Trainers, ThePlanSaysWhatTheTrainerDoes) {
   TrainSettings wanted = settings();
   wanted.memory.costs = "model";  // measured ones are others each time
