@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <utility>
+#include <optional>
 
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/batch_norm_activate/batch_norm_activate.h"
@@ -11,6 +10,7 @@
 #include "ops/unary/unary.h"
 #include "passes/dependence.h"
 #include "passes/fuse/numbers.h"
+#include "passes/fuse/takeover.h"
 
 namespace lowtide::passes {
 namespace {
@@ -18,7 +18,6 @@ namespace {
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::Node;
-using graph::NodeId;
 using graph::ValueId;
 
 // What an activation takes over: the output of the norm and, where there is one, of the sum.
@@ -26,6 +25,8 @@ struct Fusion {
   ValueId norm;
   ValueId sum;
   std::size_t residual = 0;  // which input of the sum is not the norm
+
+  [[nodiscard]] std::array<ValueId, 2> gone() const { return {norm, sum}; }
 };
 
 bool can_follow(const Node& node) {
@@ -72,55 +73,25 @@ class Finder {
   Readers readers_;
 };
 
-// Emits the fused nodes while the graph is rewritten: those taken over leave their inputs here.
-class Fuser {
- public:
-  explicit Fuser(const Graph& graph) {
-    const Finder finder(graph);
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const Node& node = graph.node(NodeId(i));
-      const std::optional<Fusion> fusion = finder.find(node);
-      if (!fusion) continue;
-      fusions_.emplace(node.outputs[0], *fusion);
-      taken_.emplace(fusion->norm, std::vector<ValueId>());
-      if (fusion->sum.valid()) taken_.emplace(fusion->sum, std::vector<ValueId>());
-    }
+ValueId fused(GraphBuilder& b, const Node& node, const Fusion& fusion, const TakenOver& taken) {
+  const std::vector<ValueId>& from = taken.at(fusion.norm).inputs;
+  const ops::NormInputs in{.x = from[0],
+                           .mean = from[1],
+                           .inverse_deviation = from[2],
+                           .scale = from[3],
+                           .bias = from[4]};
+  if (fusion.sum.valid()) {
+    return ops::batch_norm_add_relu(b, in, taken.at(fusion.sum).inputs[fusion.residual]);
   }
-
-  std::optional<std::vector<ValueId>> replace(GraphBuilder& b,
-                                              const Node& node,
-                                              const std::vector<ValueId>& inputs) {
-    if (const auto taken = taken_.find(node.outputs[0]); taken != taken_.end()) {
-      taken->second = inputs;
-      return std::vector<ValueId>{ValueId()};
-    }
-    const auto found = fusions_.find(node.outputs[0]);
-    if (found == fusions_.end()) return std::nullopt;
-    const auto& [norm, sum, residual] = found->second;
-    const std::vector<ValueId>& from = taken_.at(norm);
-    const ops::NormInputs in{.x = from[0],
-                             .mean = from[1],
-                             .inverse_deviation = from[2],
-                             .scale = from[3],
-                             .bias = from[4]};
-    if (sum.valid()) {
-      return std::vector{ops::batch_norm_add_relu(b, in, taken_.at(sum)[residual])};
-    }
-    return std::vector{ops::batch_norm_activate(b, in, node.attrs.as<ops::Unary>())};
-  }
-
- private:
-  std::map<ValueId, Fusion> fusions_;              // by the activation's output
-  std::map<ValueId, std::vector<ValueId>> taken_;  // inputs of nodes gone, by their output
-};
+  return ops::batch_norm_activate(b, in, node.attrs.as<ops::Unary>());
+}
 
 }  // namespace
 
 Rewritten fuse_batch_norm(const Graph& graph) {
-  Fuser fuser(graph);
-  return rewrite(graph, [&](GraphBuilder& b, const Node& node, const std::vector<ValueId>& inputs) {
-    return fuser.replace(b, node, inputs);
-  });
+  const Finder finder(graph);
+  return take_over(
+      graph, [&](const Node& node) { return finder.find(node); }, fused);
 }
 
 }  // namespace lowtide::passes

@@ -1,7 +1,7 @@
 #include "passes/fuse/max_pool.h"
 
-#include <map>
-#include <utility>
+#include <array>
+#include <optional>
 
 #include "ops/batch_norm_activate/batch_norm_activate_kernels.h"
 #include "ops/batch_norm_max_pool/batch_norm_max_pool.h"
@@ -9,6 +9,7 @@
 #include "ops/unary/unary.h"
 #include "passes/dependence.h"
 #include "passes/fuse/numbers.h"
+#include "passes/fuse/takeover.h"
 
 namespace lowtide::passes {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 using graph::Graph;
 using graph::GraphBuilder;
 using graph::Node;
-using graph::NodeId;
 using graph::ValueId;
 
 // Of one sample of what the pool reads. Smaller ones do not fill the kernels: a sum of gradients
@@ -29,6 +29,8 @@ struct Fusion {
   ValueId rectified;
   ValueId convolved;
   ValueId normed;
+
+  [[nodiscard]] std::array<ValueId, 3> gone() const { return {rectified, convolved, normed}; }
 };
 
 class Finder {
@@ -69,74 +71,41 @@ class Finder {
   Readers readers_;
 };
 
-// Emits the new nodes while the graph is rewritten: those taken over leave their inputs here.
-class Fuser {
- public:
-  explicit Fuser(const Graph& graph) {
-    const Finder finder(graph);
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const Node& node = graph.node(NodeId(i));
-      const std::optional<Fusion> fusion = finder.find(node);
-      if (!fusion) continue;
-      fusions_.emplace(node.outputs[0], *fusion);
-      for (const ValueId gone : {fusion->rectified, fusion->convolved, fusion->normed}) {
-        if (gone.valid()) taken_.emplace(gone, Taken());
-      }
-    }
+ValueId pooled(GraphBuilder& b,
+               const Fusion& fusion,
+               const ops::Pool& pool,
+               const TakenOver& taken) {
+  if (fusion.normed.valid()) {
+    const auto& [norm, from] = taken.at(fusion.normed);
+    return ops::batch_norm_max_pool(
+        b,
+        {.x = from[0],
+         .mean = from[1],
+         .inverse_deviation = from[2],
+         .scale = from[3],
+         .bias = from[4]},
+        {.activation = norm->attrs.as<ops::BatchNormActivate>().activation, .pool = pool});
   }
-
-  std::optional<std::vector<ValueId>> replace(GraphBuilder& b,
-                                              const Node& node,
-                                              const std::vector<ValueId>& inputs) {
-    if (const auto taken = taken_.find(node.outputs[0]); taken != taken_.end()) {
-      taken->second = {.node = &node, .inputs = inputs};
-      return std::vector<ValueId>{ValueId()};
-    }
-    const auto found = fusions_.find(node.outputs[0]);
-    if (found == fusions_.end()) return std::nullopt;
-    return std::vector<ValueId>{pooled(b, found->second, node.attrs.as<ops::Pool>())};
+  ValueId y;
+  if (fusion.convolved.valid()) {
+    const auto& [conv, from] = taken.at(fusion.convolved);
+    y = ops::conv_max_pool(b, from[0], from[1], from.size() > 2 ? from[2] : ValueId(),
+                           {.conv = conv->attrs.as<ops::Conv>(), .pool = pool});
+  } else {
+    y = ops::max_pool(b, taken.at(fusion.rectified).inputs[0], pool);
   }
-
- private:
-  struct Taken {
-    const Node* node = nullptr;
-    std::vector<ValueId> inputs;
-  };
-
-  [[nodiscard]] ValueId pooled(GraphBuilder& b, const Fusion& fusion, const ops::Pool& pool) const {
-    if (fusion.normed.valid()) {
-      const auto& [norm, from] = taken_.at(fusion.normed);
-      return ops::batch_norm_max_pool(
-          b,
-          {.x = from[0],
-           .mean = from[1],
-           .inverse_deviation = from[2],
-           .scale = from[3],
-           .bias = from[4]},
-          {.activation = norm->attrs.as<ops::BatchNormActivate>().activation, .pool = pool});
-    }
-    ValueId y;
-    if (fusion.convolved.valid()) {
-      const auto& [conv, from] = taken_.at(fusion.convolved);
-      y = ops::conv_max_pool(b, from[0], from[1], from.size() > 2 ? from[2] : ValueId(),
-                             {.conv = conv->attrs.as<ops::Conv>(), .pool = pool});
-    } else {
-      y = ops::max_pool(b, taken_.at(fusion.rectified).inputs[0], pool);
-    }
-    return fusion.rectified.valid() ? ops::relu(b, y) : y;
-  }
-
-  std::map<ValueId, Fusion> fusions_;  // by the pool's output
-  std::map<ValueId, Taken> taken_;     // nodes gone, by their output
-};
+  return fusion.rectified.valid() ? ops::relu(b, y) : y;
+}
 
 }  // namespace
 
 Rewritten fuse_max_pools(const Graph& graph) {
-  Fuser fuser(graph);
-  return rewrite(graph, [&](GraphBuilder& b, const Node& node, const std::vector<ValueId>& inputs) {
-    return fuser.replace(b, node, inputs);
-  });
+  const Finder finder(graph);
+  return take_over(
+      graph, [&](const Node& node) { return finder.find(node); },
+      [](GraphBuilder& b, const Node& node, const Fusion& fusion, const TakenOver& taken) {
+        return pooled(b, fusion, node.attrs.as<ops::Pool>(), taken);
+      });
 }
 
 }  // namespace lowtide::passes
