@@ -8,8 +8,8 @@
 namespace lowtide::plan {
 
 // The fastest schedule found within the limit; where there is none, one with a low peak. Anneals
-// from scratch, from the bound's answer and once more, cooler, from the best of these. The work
-// is counted in moves: a larger problem takes longer.
+// from scratch and from the bound's answer, goes straight down from both, and anneals once more,
+// cooler, from the best of these. The work is counted in moves: a larger problem takes longer.
 Choices solve(const Problem& problem, std::int64_t limit);
 
 }  // namespace lowtide::plan
