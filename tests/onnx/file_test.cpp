@@ -1,8 +1,6 @@
 // Files as the ONNX reader sees them: what of a mapping is resident.
 #include "onnx/bytes/file.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <fstream>
 #include <numeric>
@@ -11,29 +9,17 @@
 
 #include <gtest/gtest.h>
 
+#include "support/folder.h"
+
 namespace lowtide::onnx {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
 
-// A file of `size` bytes that goes when this does; none is zero.
-class ScratchFile {
- public:
-  explicit ScratchFile(std::size_t size) {
-    const int descriptor = ::mkstemp(path_.data());
-    EXPECT_GE(descriptor, 0);
-    ::close(descriptor);
-    std::ofstream(path_, std::ios::binary) << std::string(size, 'x');
-  }
-  ~ScratchFile() { ::unlink(path_.c_str()); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = testing::TempDir() + "lowtide-file-XXXXXX";
-};
+InputFile file_of(const support::Folder& folder, std::size_t size) {
+  support::write_file(folder / "file", std::string(size, 'x'));
+  return InputFile::open(folder / "file");
+}
 
 // Pages of this mapping that are in the process's page table.
 std::size_t resident_pages(const MappedFile& file) {
@@ -57,8 +43,8 @@ std::size_t sum(std::span<const std::byte> bytes) {
 }
 
 TEST(MappedFile, GivesBackWhatHasBeenLookedAt) {
-  const ScratchFile scratch(8 * kMebibyte + 5);
-  const InputFile file = InputFile::open(scratch.path());
+  const support::Folder folder;
+  const InputFile file = file_of(folder, 8 * kMebibyte + 5);
   MappedFile mapped(file);
   const std::size_t whole = sum(mapped.bytes());
   EXPECT_EQ(whole, (8 * kMebibyte + 5) * 'x');
@@ -75,8 +61,8 @@ TEST(MappedFile, GivesBackWhatHasBeenLookedAt) {
 }
 
 TEST(MappedFile, MayBeEmpty) {
-  const ScratchFile scratch(0);
-  const InputFile file = InputFile::open(scratch.path());
+  const support::Folder folder;
+  const InputFile file = file_of(folder, 0);
   MappedFile mapped(file);
   mapped.passed(0);
   EXPECT_TRUE(mapped.bytes().empty());

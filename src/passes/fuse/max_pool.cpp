@@ -71,10 +71,8 @@ class Finder {
   Readers readers_;
 };
 
-ValueId pooled(GraphBuilder& b,
-               const Fusion& fusion,
-               const ops::Pool& pool,
-               const TakenOver& taken) {
+ValueId pooled(GraphBuilder& b, const Node& node, const Fusion& fusion, const TakenOver& taken) {
+  const auto& pool = node.attrs.as<ops::Pool>();
   if (fusion.normed.valid()) {
     const auto& [norm, from] = taken.at(fusion.normed);
     return ops::batch_norm_max_pool(
@@ -102,10 +100,7 @@ ValueId pooled(GraphBuilder& b,
 Rewritten fuse_max_pools(const Graph& graph) {
   const Finder finder(graph);
   return take_over(
-      graph, [&](const Node& node) { return finder.find(node); },
-      [](GraphBuilder& b, const Node& node, const Fusion& fusion, const TakenOver& taken) {
-        return pooled(b, fusion, node.attrs.as<ops::Pool>(), taken);
-      });
+      graph, [&](const Node& node) { return finder.find(node); }, pooled);
 }
 
 }  // namespace lowtide::passes
