@@ -7,11 +7,9 @@ namespace lowtide::plan {
 std::optional<Repetition> Editor::instead_of_keeping(TensorId input, Repetition reader) const {
   const Tensor& tensor = line_.problem().tensors[input];
   if (!tensor.producer.valid()) return std::nullopt;
-  const std::vector<Timeline::Touch>& touches = line_.touches(input);
-  const std::size_t at = line_.touch_at(input, line_.again(reader));
-  if (at + 1 < touches.size() && !touches[at + 1].write) return std::nullopt;
+  const Timeline::Around around = line_.around(input, line_.again(reader));
+  if (around.read_later || line_.stage(around.before.time) == reader.stage) return std::nullopt;
   const Repetition also{reader.stage, tensor.producer};
-  if (line_.stage(touches[at - 1].time) == reader.stage) return std::nullopt;
   if (!line_.allowed(also) || line_.contains(also)) return std::nullopt;
   return also;
 }

@@ -210,6 +210,13 @@ std::size_t Timeline::touch_at(TensorId tensor, Time time) const {
   return i;
 }
 
+Timeline::Around Timeline::around(TensorId tensor, Time time) const {
+  const std::vector<Touch>& touches = touches_[tensor];
+  const std::size_t at = touch_at(tensor, time);
+  const std::size_t next = at < touches.size() && touches[at].time == time ? at + 1 : at;
+  return {touches[at - 1], next < touches.size() && !touches[next].write};
+}
+
 std::optional<Timeline::Wait> Timeline::wait(TensorId tensor, Time time) const {
   const std::vector<Touch>& touches = touches_[tensor];
   const std::size_t next = touch_at(tensor, time);

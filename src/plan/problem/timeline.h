@@ -89,6 +89,12 @@ class Timeline {
   }
   // Index of the tensor's first touch at or after `time`.
   [[nodiscard]] std::size_t touch_at(TensorId tensor, Time time) const;
+  // The last touch before `time`, of which there must be one, and whether its copy is read after.
+  struct Around {
+    Touch before;
+    bool read_later = false;
+  };
+  [[nodiscard]] Around around(TensorId tensor, Time time) const;
   // Where a tensor is in memory at `time` without being touched: from which touch to which read.
   struct Wait {
     Time since = 0;

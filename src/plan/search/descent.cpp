@@ -146,7 +146,7 @@ bool Descent::weigh(Offer& offer, std::int64_t beyond) {
     add_difference(reader, variant);
     seconds_ += variant.seconds - line_.chosen(reader).seconds;
   } else {
-    add_gone(offer.tensor, line_.touch_at(offer.tensor, offer.reader) - 1);
+    add_gone(offer.tensor, line_.around(offer.tensor, offer.reader).before);
     const TaskId producer = line_.problem().tensors[offer.tensor].producer;
     const Repetition what{line_.stage(offer.reader), producer};
     add_needs(what, offer.way == kWithInputs);
@@ -158,11 +158,10 @@ bool Descent::weigh(Offer& offer, std::int64_t beyond) {
 }
 
 // A tensor that no longer waits from this touch on, nor is made there where nothing else reads it.
-void Descent::add_gone(TensorId id, std::size_t touch) {
-  const auto [since, write] = line_.touches(id)[touch];
+void Descent::add_gone(TensorId id, const Timeline::Touch& since) {
   const Tensor& tensor = line_.problem().tensors[id];
-  waiting_.push_back({tensor.bytes, since});
-  if (write && line_.is_repetition(since)) {
+  waiting_.push_back({tensor.bytes, since.time});
+  if (since.write && line_.is_repetition(since.time)) {
     seconds_ -= line_.chosen(tensor.producer).seconds_again;
   }
 }
@@ -171,10 +170,9 @@ void Descent::add_gone(TensorId id, std::size_t touch) {
 void Descent::add_needs(Repetition what, bool with_inputs) {
   seconds_ += line_.chosen(what.task).seconds_again;
   for (const TensorId read : line_.chosen(what.task).reads) {
-    const std::vector<Timeline::Touch>& touches = line_.touches(read);
-    const std::size_t at = line_.touch_at(read, line_.again(what));
-    if (at < touches.size() && !touches[at].write) continue;  // waits in any case
-    const Time since = touches[at - 1].time;
+    const auto [before, read_later] = line_.around(read, line_.again(what));
+    if (read_later) continue;  // waits in any case
+    const Time since = before.time;
     if (since != Timeline::kStart && line_.stage(since) == what.stage) continue;
     if (std::find(needed_.begin(), needed_.end(), read) != needed_.end()) continue;
     needed_.push_back(read);
@@ -191,12 +189,10 @@ void Descent::add_needs(Repetition what, bool with_inputs) {
 void Descent::add_difference(TaskId reader, const Variant& variant) {
   const Variant& now = line_.chosen(reader);
   const auto add = [&](TensorId id, bool goes) {
-    const std::vector<Timeline::Touch>& touches = line_.touches(id);
-    const std::size_t at = line_.touch_at(id, line_.first(reader));
-    const std::size_t next = goes ? at + 1 : at;
-    if (next < touches.size() && !touches[next].write) return;  // waits in any case
-    if (goes) return add_gone(id, at - 1);
-    waiting_.push_back({-line_.problem().tensors[id].bytes, touches[at - 1].time});
+    const auto [before, read_later] = line_.around(id, line_.first(reader));
+    if (read_later) return;  // waits in any case
+    if (goes) return add_gone(id, before);
+    waiting_.push_back({-line_.problem().tensors[id].bytes, before.time});
   };
   for (const TensorId id : now.reads) {
     if (!reads(variant, id)) add(id, true);

@@ -41,7 +41,7 @@ class Descent {
   [[nodiscard]] double most_taken(std::int64_t bytes, const Timeline::Wait& wait) const;
   void list_offers(Time time);
   bool weigh(Offer& offer, std::int64_t beyond);
-  void add_gone(TensorId id, std::size_t touch);
+  void add_gone(TensorId id, const Timeline::Touch& since);
   void add_needs(Repetition what, bool with_inputs);
   void add_difference(TaskId reader, const Variant& variant);
   [[nodiscard]] std::int64_t taken_until(Time reader);
